@@ -1,0 +1,20 @@
+# COMITY_SANITIZE=address or thread, and COMITY_COVERAGE: how the presets asan, tsan and coverage instrument everything.
+set(COMITY_SANITIZE "" CACHE STRING "Sanitizer: empty, address (with undefined) or thread")
+set_property(CACHE COMITY_SANITIZE PROPERTY STRINGS "" address thread)
+option(COMITY_COVERAGE "Count executed lines for gcov" OFF)
+
+if(COMITY_SANITIZE STREQUAL "address")
+  set(comity_instrument -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+elseif(COMITY_SANITIZE STREQUAL "thread")
+  set(comity_instrument -fsanitize=thread)
+elseif(COMITY_SANITIZE)
+  message(FATAL_ERROR "COMITY_SANITIZE is '${COMITY_SANITIZE}': use address, thread or nothing")
+endif()
+if(COMITY_COVERAGE)
+  list(APPEND comity_instrument --coverage)
+endif()
+
+if(comity_instrument)
+  add_compile_options(${comity_instrument} -fno-omit-frame-pointer)
+  add_link_options(${comity_instrument})
+endif()
