@@ -1,3 +1,3 @@
 #include "comity/version.h"
 
-extern "C" const char* comity_version(void) { return COMITY_VERSION_STRING; }
+extern "C" const char *comity_version(void) { return COMITY_VERSION_STRING; }

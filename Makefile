@@ -1,0 +1,77 @@
+# The front door. CMake does the work (CMakePresets.json); each target here is a short name for a few commands.
+PRESET ?= release
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+BUILD = build/$(PRESET)
+SOURCES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
+
+.PHONY: help
+help: ## show this
+	@echo 'Comity makes parallel libraries share the cores. The two to know: make demo, make test.'; echo
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo; echo '  PRESET=release|dev|asan|tsan|coverage (now $(PRESET)), JOBS (now $(JOBS)), COMITY_NO_INSTALL=1: install nothing'
+
+.PHONY: dependencies
+dependencies: ## install the Debian packages that are missing
+	@scripts/install-dependencies
+
+.PHONY: build
+build: dependencies ## build into build/PRESET
+	@echo '== configure: build/$(PRESET)'
+	@cmake --preset $(PRESET) --log-level=WARNING
+	@echo '== build'
+	@cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+.PHONY: test
+test: build ## build, then run every test but those of speed
+	@echo '== test'
+	@ctest --preset $(PRESET) --label-exclude '^perf$$'
+
+.PHONY: demo
+demo: build ## compare real programs under stock libraries and under Comity, draw the picture
+	@echo '== demo'
+	@demo/run
+
+.PHONY: bench
+bench: build ## measure against libgomp and libomp in the same run
+	@echo '== bench'
+	@bench/run
+
+.PHONY: conformance-gomp
+conformance-gomp: build ## libgomp's own test suite, from Debian's gcc-12 source package
+	@echo '== conformance-gomp'
+	@tests/conformance/gomp/run
+
+.PHONY: test-asan test-tsan
+test-asan test-tsan: test-%: ## the tests under a sanitizer
+	@$(MAKE) --no-print-directory test PRESET=$*
+
+.PHONY: coverage
+coverage: ## run the tests and print the covered lines of each file
+	@$(MAKE) --no-print-directory test PRESET=coverage
+	@scripts/install-dependencies gcovr
+	@gcovr --root . --filter src/ --filter tools/ build/coverage
+
+.PHONY: lint
+lint: build ## clang-tidy, the layers, the atomics' partners, the format
+	@echo '== lint: layers and atomics'
+	@scripts/check-layers
+	@scripts/check-atomics
+	@echo '== lint: format'
+	@clang-format --dry-run --Werror $(SOURCES)
+	@echo '== lint: clang-tidy'
+	@run-clang-tidy -quiet -p $(BUILD) '$(CURDIR)/(src|tools)/.*'
+
+.PHONY: format
+format: ## clang-format over every source
+	@scripts/install-dependencies clang-format
+	@clang-format -i $(SOURCES)
+
+.PHONY: install
+install: build ## install below PREFIX (/usr/local); DESTDIR is respected
+	@echo '== install below $(DESTDIR)$(PREFIX)'
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build
