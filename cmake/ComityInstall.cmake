@@ -1,0 +1,52 @@
+# What `cmake --install` puts where, for the targets that this configuration has; included after all of them.
+#   <libdir>/libcomity.so.0, <libdir>/comity/*.so (the drop-ins), <bindir>/comity, headers, find_package, pkg-config,
+#   man pages and shell completions
+include(CMakePackageConfigHelpers)
+
+install(TARGETS comity EXPORT comityTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                                                    NAMELINK_COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/comity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        COMPONENT development FILES_MATCHING PATTERN *.h PATTERN *.hpp)
+
+# The drop-ins find libcomity one folder up, wherever the prefix is moved to.
+foreach(dropin comity_gomp comity_blas)
+  if(TARGET ${dropin})
+    set_target_properties(${dropin} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/comity
+                                               INSTALL_RPATH $ORIGIN/..)
+    install(TARGETS ${dropin} LIBRARY DESTINATION ${COMITY_PRELOAD_DIR})
+  endif()
+endforeach()
+
+if(TARGET comity_cli)
+  install(TARGETS comity_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+file(GLOB man_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.[1-9])
+foreach(page ${man_pages})
+  string(REGEX MATCH "[1-9]$" section ${page})
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+set(completions ${PROJECT_SOURCE_DIR}/tools/comity/completions)
+foreach(pair comity.bash>bash-completion/completions/comity _comity>zsh/site-functions/_comity
+             comity.fish>fish/vendor_completions.d/comity.fish)
+  string(REPLACE ">" ";" pair ${pair})
+  list(POP_FRONT pair file)
+  if(EXISTS ${completions}/${file})
+    cmake_path(GET pair PARENT_PATH folder)
+    cmake_path(GET pair FILENAME name)
+    install(FILES ${completions}/${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} RENAME ${name})
+  endif()
+endforeach()
+
+# find_package(comity)
+set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/comity)
+install(EXPORT comityTargets NAMESPACE comity:: DESTINATION ${config_folder} COMPONENT development)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/comityConfig.cmake.in ${PROJECT_BINARY_DIR}/comityConfig.cmake
+                              INSTALL_DESTINATION ${config_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/comityConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/comityConfig.cmake ${PROJECT_BINARY_DIR}/comityConfigVersion.cmake
+        DESTINATION ${config_folder} COMPONENT development)
+
+# pkg-config comity, relocatable: the prefix is found from where the file lies
+file(RELATIVE_PATH pc_to_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/comity.pc.in ${PROJECT_BINARY_DIR}/comity.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/comity.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
