@@ -12,20 +12,33 @@ help: ## show this
 	@echo; echo '  PRESET=release|dev|asan|tsan|coverage (now $(PRESET)), JOBS (now $(JOBS)), COMITY_NO_INSTALL=1: install nothing'
 
 .PHONY: dependencies
-dependencies: ## install the Debian packages that are missing
-	@scripts/install-dependencies
+dependencies: ## install the Debian packages that are missing for everything
+	@scripts/install-dependencies test demo bench conformance sanitizers lint
+
+# What a target needs beyond a compiler (the words in scripts/dependencies.txt), and what it builds (nothing said: all).
+NEEDS = test
+demo: NEEDS = demo
+demo: BUILD_ARGS = --target products demo_programs
+bench: NEEDS = bench
+bench: BUILD_ARGS = --target products bench_programs
+conformance-gomp: NEEDS = conformance
+conformance-gomp install: BUILD_ARGS = --target products
+install: NEEDS =
+lint: NEEDS = lint test
+PRESET_NEEDS = $(if $(filter asan tsan,$(PRESET)),sanitizers) $(filter coverage,$(PRESET))
 
 .PHONY: build
-build: dependencies ## build into build/PRESET
-	@echo '== configure: build/$(PRESET)'
+build: ## build everything into build/PRESET
+	@scripts/install-dependencies $(NEEDS) $(PRESET_NEEDS)
+	@echo '== configure: $(BUILD)'
 	@cmake --preset $(PRESET) --log-level=WARNING
-	@echo '== build'
-	@cmake --build --preset $(PRESET) --parallel $(JOBS)
+	@echo '== build: $(BUILD)'
+	@cmake --build --preset $(PRESET) --parallel $(JOBS) $(BUILD_ARGS)
 
 .PHONY: test
 test: build ## build, then run every test but those of speed
-	@echo '== test'
-	@ctest --preset $(PRESET) --label-exclude '^perf$$'
+	@echo '== test: $(BUILD)'
+	@ctest --preset $(PRESET)
 
 .PHONY: demo
 demo: build ## compare real programs under stock libraries and under Comity, draw the picture
@@ -47,9 +60,9 @@ test-asan test-tsan: test-%: ## the tests under a sanitizer
 	@$(MAKE) --no-print-directory test PRESET=$*
 
 .PHONY: coverage
-coverage: ## run the tests and print the covered lines of each file
-	@$(MAKE) --no-print-directory test PRESET=coverage
-	@scripts/install-dependencies gcovr
+coverage: PRESET = coverage
+coverage: test ## run the tests and print the covered lines of each file
+	@echo '== coverage'
 	@gcovr --root . --filter src/ --filter tools/ build/coverage
 
 .PHONY: lint
@@ -64,7 +77,7 @@ lint: build ## clang-tidy, the layers, the atomics' partners, the format
 
 .PHONY: format
 format: ## clang-format over every source
-	@scripts/install-dependencies clang-format
+	@scripts/install-dependencies lint
 	@clang-format -i $(SOURCES)
 
 .PHONY: install

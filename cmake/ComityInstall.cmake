@@ -37,6 +37,12 @@ foreach(pair comity.bash>bash-completion/completions/comity _comity>zsh/site-fun
   endif()
 endforeach()
 
+foreach(product comity comity_gomp comity_blas comity_cli)
+  if(TARGET ${product})
+    add_dependencies(products ${product})
+  endif()
+endforeach()
+
 # find_package(comity)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/comity)
 install(EXPORT comityTargets NAMESPACE comity:: DESTINATION ${config_folder} COMPONENT development)
