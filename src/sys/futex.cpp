@@ -1,0 +1,59 @@
+#include "sys/futex.hpp"
+
+#include <cerrno>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sys/clock.hpp"
+#include "sys/message.hpp"
+
+namespace comity::sys {
+
+static_assert(sizeof(std::atomic<std::uint32_t>) == 4, "the kernel reads the word as 32 bits");
+
+wait_result futex_wait(const std::atomic<std::uint32_t> &word, std::uint32_t expected, std::int64_t deadline) noexcept {
+    const int kept = errno;
+    timespec limit{};
+    if (deadline < 0) deadline = 0;
+    limit.tv_sec = deadline / 1'000'000'000;
+    limit.tv_nsec = deadline % 1'000'000'000;
+    // The bitset variant takes an absolute time of CLOCK_MONOTONIC; plain FUTEX_WAIT would take a relative one and
+    // start again from zero after each signal.
+    const long failed = ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+                                  deadline == no_deadline ? nullptr : &limit, nullptr, FUTEX_BITSET_MATCH_ANY);
+    const int error = failed ? errno : 0;
+    errno = kept;
+    switch (error) {
+    case 0:
+    case EINTR:
+        return wait_result::woken;
+    case EAGAIN:
+        return wait_result::changed;
+    case ETIMEDOUT:
+        return wait_result::timed_out;
+    default:
+        fatal("futex_wait",
+              "the kernel refuses to let a thread sleep (error %d); "
+              "is the system call futex filtered by a sandbox?",
+              error);
+    }
+}
+
+wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
+                           std::int64_t duration) noexcept {
+    std::int64_t deadline = 0;
+    if (__builtin_add_overflow(now_ns(), duration > 0 ? duration : 0, &deadline)) deadline = no_deadline;
+    return futex_wait(word, expected, deadline);
+}
+
+int futex_wake(const std::atomic<std::uint32_t> &word, int count) noexcept {
+    const int kept = errno;
+    const long woken = ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+    errno = kept;
+    return woken > 0 ? static_cast<int>(woken) : 0;
+}
+
+} // namespace comity::sys

@@ -1,0 +1,50 @@
+// Memory from the kernel: pages, and stacks with guard pages. Any thread, not in a signal handler (which may have
+// interrupted one of these); nothing switches; errno is kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace comity::sys {
+
+std::size_t page_size() noexcept;
+
+// `size` bytes, rounded up to pages, of zeroed memory that takes no physical memory before it is touched; nullptr when
+// the kernel gives none.
+void *map_pages(std::size_t size) noexcept;
+// Gives back [address, address + size) as map_pages made it, or whole pages of it.
+void unmap_pages(void *address, std::size_t size) noexcept;
+// Drops the contents of whole pages: they read as zero afterwards, and their physical memory is free. For caches.
+void discard_pages(void *address, std::size_t size) noexcept;
+
+// How an overflow of a stack is caught.
+enum class guard_kind : std::uint8_t {
+    none,    // not at all: the kernel's limit of mappings (vm.max_map_count) is near
+    light,   // MADV_GUARD_INSTALL (Linux 6.13): costs no mapping, so that a million guarded stacks fit
+    mapping, // PROT_NONE pages, two mappings a stack
+};
+
+// A stack grows down from `top` and may use [bottom, top). [guard, bottom) faults when it is touched.
+struct stack_memory {
+    std::byte *guard = nullptr;
+    std::byte *bottom = nullptr;
+    std::byte *top = nullptr;
+    guard_kind kind = guard_kind::none;
+
+    explicit operator bool() const noexcept { return top != nullptr; }
+    std::size_t size() const noexcept { return static_cast<std::size_t>(top - bottom); }
+    // For the handler of SIGSEGV: does the address lie in the guard? Callable there.
+    bool overflowed_at(const void *address) const noexcept { return address >= guard && address < bottom; }
+};
+
+// A stack of at least `size` bytes (rounded up to pages; not 0), page aligned, untouched. An empty stack_memory when
+// there is no memory. When guards would exhaust the kernel's mappings the stack comes without one, and the first such
+// stack prints a warning. The guard has one page, 16 for stacks of 1 MiB and more, which large frames could jump over.
+stack_memory map_stack(std::size_t size) noexcept;
+// The stack must not be in use. It becomes empty.
+void unmap_stack(stack_memory &stack) noexcept;
+
+// The kind of guard that map_stack makes here at present, for `comity doctor`.
+guard_kind available_guard() noexcept;
+
+} // namespace comity::sys

@@ -1,0 +1,205 @@
+#include "sys/options.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include <sys/auxv.h>
+#include <sys/resource.h>
+
+#include "sys/cpu_limits.hpp"
+#include "sys/message.hpp"
+
+namespace comity::sys {
+namespace {
+
+constexpr std::uint64_t kibi = 1024, mebi = 1024 * kibi, gibi = 1024 * mebi;
+constexpr std::uint64_t least_stack = 16 * kibi, most_stack = 64 * gibi, usual_stack = 8 * mebi;
+constexpr std::uint64_t most_harts = 1024, most_spin_us = 1'000'000;
+constexpr unsigned usual_spin_us = 20;
+
+// clang-format off
+constexpr option table[] = {
+    {"COMITY_HARTS", option_kind::count, 1, most_harts, "",
+     "as many as the process may use cores: the smaller of its affinity mask and its control groups' CPU quota, rounded up",
+     "How many harts there are, that is, how many computations run at the same time. More harts than cores are allowed; "
+     "they only make sense in experiments.",
+     false, "--harts N",
+     [](options &into, std::uint64_t n, const char *) { into.harts = static_cast<unsigned>(n); into.harts_given = true; }},
+    {"COMITY_NESTED", option_kind::flag, 0, 1, "",
+     "on under `comity run`, otherwise what the library that Comity stands in for does",
+     "Whether parallel regions inside parallel regions run in parallel too.",
+     false, "--no-nested",
+     [](options &into, std::uint64_t n, const char *) { into.nested = n != 0; into.nested_given = true; }},
+    {"COMITY_STATS", option_kind::flag, 0, 1, "", "off",
+     "Prints a summary on standard error when the program ends: harts, contexts made, switches, steals, blocks, hart "
+     "grants, and the largest number of runnable kernel threads seen.",
+     false, "--stats", [](options &into, std::uint64_t n, const char *) { into.stats = n != 0; }},
+    {"COMITY_VERBOSE", option_kind::flag, 0, 1, "", "off",
+     "Says on standard error what Comity detected at its start and which libraries it serves.",
+     false, "--verbose", [](options &into, std::uint64_t n, const char *) { into.verbose = n != 0; }},
+    {"COMITY_STACK_SIZE", option_kind::size, least_stack, most_stack, "",
+     "the soft limit of `ulimit -s`, 8 MiB when there is none",
+     "Size of the stacks of full contexts, on which the program's own code runs. Memory is used only as far as a stack "
+     "is touched.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.stack_size = n; }},
+    {"COMITY_SPIN_US", option_kind::count, 0, most_spin_us, "", "20",
+     "For how many microseconds an idle hart looks for work before its kernel thread goes to sleep.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.spin_us = static_cast<unsigned>(n); }},
+    {"COMITY_TLS", option_kind::choice, 0, 0, "auto|donor|glibc", "auto: what the self-test at the start finds best",
+     "Where the thread-local storage of full contexts comes from: `donor` borrows that of sleeping kernel threads, "
+     "`glibc` takes it from the C library's allocator.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.tls = static_cast<tls_choice>(n); }},
+    {"COMITY_CHAOS", option_kind::count, 0, UINT64_MAX, "", "0: off",
+     "Seed of the chaos scheduler for tests: random steals, delays and migrations, repeatable as far as the kernel allows.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.chaos = n; }},
+    {"COMITY_RUN", option_kind::flag, 0, 1, "", "off",
+     "Tells the libraries that `comity run` started the program.",
+     true, nullptr, [](options &into, std::uint64_t n, const char *) { into.run = n != 0; }},
+    {"COMITY_PRELOAD", option_kind::text, 0, 0, "a folder", "none",
+     "The folder of the drop-ins that `comity run` has preloaded.",
+     true, nullptr, [](options &into, std::uint64_t, const char *text) { format_text(into.preload, sizeof into.preload, "%s", text); }},
+};
+// clang-format on
+
+// The words of `list`, parted by '|': the position of `text`, or -1.
+int find_word(const char *list, const char *text) noexcept {
+    const std::size_t length = std::strlen(text);
+    for (int position = 0;; ++position) {
+        const char *end = std::strchr(list, '|');
+        const std::size_t word = end ? static_cast<std::size_t>(end - list) : std::strlen(list);
+        if (word == length && std::strncmp(list, text, length) == 0) return position;
+        if (!end) return -1;
+        list = end + 1;
+    }
+}
+
+// Decimal digits, for sizes followed by K, M or G (either case, B or iB may follow). Nothing else, no blanks, no sign.
+bool parse_number(const char *text, bool is_size, std::uint64_t &number) noexcept {
+    if (*text < '0' || *text > '9') return false;
+    std::uint64_t value = 0;
+    for (; *text >= '0' && *text <= '9'; ++text)
+        if (__builtin_mul_overflow(value, std::uint64_t{10}, &value) ||
+            __builtin_add_overflow(value, static_cast<std::uint64_t>(*text - '0'), &value))
+            return false;
+    if (is_size && *text) {
+        const char letter[] = {*text, '\0'};
+        const int unit = find_word("k|K|m|M|g|G", letter);
+        if (unit < 0 || __builtin_mul_overflow(value, std::uint64_t{1} << (unit / 2 * 10 + 10), &value)) return false;
+        ++text;
+        if (std::strcmp(text, "B") == 0 || std::strcmp(text, "iB") == 0) text = "";
+    }
+    number = value;
+    return *text == '\0';
+}
+
+// What stands there when nothing is asked for.
+std::size_t standard_stack_size() noexcept {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return usual_stack;
+    if (limit.rlim_cur < least_stack) return least_stack;
+    return limit.rlim_cur < most_stack ? limit.rlim_cur : usual_stack;
+}
+
+// A value as a message may show it: cut, and without characters that would upset a terminal.
+void make_printable(const char *text, char *buffer, std::size_t size) noexcept {
+    std::size_t n = 0;
+    for (; text[n] && n + 4 < size; ++n) {
+        const auto c = static_cast<unsigned char>(text[n]);
+        buffer[n] = c < ' ' || c == 127 ? '?' : static_cast<char>(c);
+    }
+    std::strcpy(buffer + n, text[n] ? "..." : "");
+}
+
+void complain(const option &row, const char *text, unsigned cores, report_function report, void *data) noexcept {
+    char shown[68], allowed[128], line[512], instead[32];
+    make_printable(text, shown, sizeof shown);
+    describe_allowed(row, allowed, sizeof allowed);
+    if (std::strcmp(row.variable, "COMITY_HARTS") == 0)
+        format_text(instead, sizeof instead, "%u (detected)", cores);
+    else
+        format_text(instead, sizeof instead, "the default");
+    format_text(line, sizeof line, "%s=\"%s\": not %s; using %s", row.variable, shown, allowed, instead);
+    report(row, line, data);
+}
+
+const char *from_environment(const char *variable, void *) { return std::getenv(variable); }
+const char *from_nowhere(const char *, void *) { return nullptr; }
+void report_on_standard_error(const option &, const char *complaint, void *) { warn("%s", complaint); }
+
+} // namespace
+
+option_table get_option_table() noexcept { return {table, sizeof table / sizeof *table}; }
+
+bool parse_option(const option &row, const char *text, std::uint64_t &number) noexcept {
+    switch (row.kind) {
+    case option_kind::count:
+    case option_kind::size:
+        return parse_number(text, row.kind == option_kind::size, number) && number >= row.least && number <= row.most;
+    case option_kind::flag: {
+        const int position = find_word("0|1|no|yes|off|on|false|true", text);
+        number = position & 1;
+        return position >= 0;
+    }
+    case option_kind::choice: {
+        const int position = find_word(row.values, text);
+        number = static_cast<std::uint64_t>(position);
+        return position >= 0;
+    }
+    case option_kind::text:
+        number = 0;
+        return true;
+    }
+    return false;
+}
+
+std::size_t describe_allowed(const option &row, char *buffer, std::size_t size) noexcept {
+    const auto least = static_cast<unsigned long long>(row.least), most = static_cast<unsigned long long>(row.most);
+    switch (row.kind) {
+    case option_kind::count:
+        return format_text(buffer, size, "a whole number from %llu to %llu", least, most);
+    case option_kind::size:
+        return format_text(buffer, size, "a size from %lluK to %lluG (in bytes, or with K, M or G)", least / kibi,
+                           most / gibi);
+    case option_kind::flag:
+        return format_text(buffer, size, "0 or 1");
+    case option_kind::choice: {
+        std::size_t length = format_text(buffer, size, "one of ");
+        for (const char *c = row.values; *c && length + 3 < size; ++c)
+            length += format_text(buffer + length, size - length, *c == '|' ? ", " : "%c", *c);
+        return length;
+    }
+    case option_kind::text:
+        return format_text(buffer, size, "%s", row.values);
+    }
+    return 0;
+}
+
+options parse_options(look_up_function look_up, report_function report, void *data, unsigned cores) noexcept {
+    options result;
+    result.harts = cores;
+    result.spin_us = usual_spin_us;
+    result.stack_size = standard_stack_size();
+    for (const option &row : table) {
+        const char *text = look_up(row.variable, data);
+        if (!text) continue;
+        std::uint64_t number = 0;
+        if (parse_option(row, text, number))
+            row.store(result, number, text);
+        else
+            complain(row, text, cores, report, data);
+    }
+    if (!result.nested_given) result.nested = result.run;
+    return result;
+}
+
+const options &get_options() noexcept {
+    static const options result = [] {
+        const look_up_function look_up = ::getauxval(AT_SECURE) ? from_nowhere : from_environment;
+        unsigned cores = read_cpu_limits().usable();
+        if (cores > most_harts) cores = most_harts;
+        return parse_options(look_up, report_on_standard_error, nullptr, cores);
+    }();
+    return result;
+}
+
+} // namespace comity::sys

@@ -1,0 +1,74 @@
+// What the user asks for through the environment. One table (options.cpp) makes the parsing, the help of `comity` and
+// docs/configuration.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace comity::sys {
+
+enum class tls_choice : std::uint8_t { automatic, donor, glibc };
+
+struct options {
+    unsigned harts = 1;       // how many harts there shall be: as asked, else as many as the process may use cores
+    bool harts_given = false; // by COMITY_HARTS, rightly
+    bool run = false;         // started by `comity run`
+    bool nested = false;      // are parallel regions within regions parallel? Without COMITY_NESTED: as `run`
+    bool nested_given = false;
+    bool stats = false;
+    bool verbose = false;
+    tls_choice tls = tls_choice::automatic;
+    std::uint64_t chaos = 0; // the chaos scheduler's seed; 0: no chaos
+    unsigned spin_us = 0;
+    std::size_t stack_size = 0;
+    char preload[1024] = ""; // the folder of the drop-ins that `comity run` has preloaded; a copy: programs that
+                             // change their title overwrite the environment
+};
+
+// The options, read from the environment by the first call; what changes in the environment later is not seen. A value
+// that is not allowed gives one line on standard error and counts as not given. A set-user-id program's environment is
+// not trusted: every option has its default there. Any thread, not in a signal handler; never switches; never fails.
+const options &get_options() noexcept;
+
+enum class option_kind : std::uint8_t {
+    count,  // a whole number in [least, most]
+    size,   // bytes in [least, most]; K, M and G multiply by powers of 1024
+    flag,   // 0 1, no yes, off on, false true
+    choice, // one of the words of `values`
+    text,   // anything
+};
+
+// A row of the table.
+struct option {
+    const char *variable;
+    option_kind kind;
+    std::uint64_t least, most; // of counts and sizes, inclusive
+    const char *values;        // of choices: the words, parted by '|'; of others what they take, for the help
+    const char *standard;      // the default in words
+    const char *help;          // one or more whole sentences
+    bool internal;             // set by Comity's own tools, not by users
+    const char *command_line;  // the same as an option of `comity run`, or nullptr
+    // Takes a value that is allowed: a number, a flag as 0 or 1, a choice's position; text comes as it stands.
+    void (*store)(options &into, std::uint64_t number, const char *text);
+};
+
+struct option_table {
+    const option *rows;
+    std::size_t size;
+    const option *begin() const noexcept { return rows; }
+    const option *end() const noexcept { return rows + size; }
+};
+option_table get_option_table() noexcept;
+
+// Is the text allowed for the row? Then its value is in `number`.
+bool parse_option(const option &row, const char *text, std::uint64_t &number) noexcept;
+// What a row allows, as a message says it: "a whole number from 1 to 1024". Terminated and cut like format_text.
+std::size_t describe_allowed(const option &row, char *buffer, std::size_t size) noexcept;
+
+// The parsing by itself, for tests and tools: `look_up` gives a variable's value or nullptr, `report` takes each
+// complaint (without "comity: " and line end), `cores` is how many harts there are by default.
+using look_up_function = const char *(*)(const char *variable, void *data);
+using report_function = void (*)(const option &row, const char *complaint, void *data);
+options parse_options(look_up_function look_up, report_function report, void *data, unsigned cores) noexcept;
+
+} // namespace comity::sys

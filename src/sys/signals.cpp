@@ -1,0 +1,35 @@
+#include "sys/signals.hpp"
+
+#include <cerrno>
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace comity::sys {
+namespace {
+
+constexpr std::uint64_t bit(int signal) noexcept { return std::uint64_t{1} << (signal - 1); }
+
+constexpr int c_library_cancel = 32, c_library_setxid = 33; // glibc's SIGCANCEL and SIGSETXID
+
+constexpr std::uint64_t never_blocked = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) |
+                                        bit(SIGSYS) | bit(c_library_cancel) | bit(c_library_setxid);
+
+// The raw call: the C library's wrapper may be intercepted, and the kernel's mask is 64 bits.
+void set_mask(int how, const std::uint64_t *mask, std::uint64_t *before) noexcept {
+    const int kept = errno;
+    ::syscall(SYS_rt_sigprocmask, how, mask, before, sizeof *mask);
+    errno = kept;
+}
+
+} // namespace
+
+signals_blocked::signals_blocked() noexcept : before_(0) {
+    const std::uint64_t mask = ~never_blocked;
+    set_mask(SIG_BLOCK, &mask, &before_);
+}
+
+signals_blocked::~signals_blocked() { set_mask(SIG_SETMASK, &before_, nullptr); }
+
+} // namespace comity::sys

@@ -1,0 +1,22 @@
+// Blocking signals for a while. Any thread; never switches; errno is kept.
+#pragma once
+
+#include <cstdint>
+
+namespace comity::sys {
+
+// While one lives, the calling kernel thread takes no signals except those of faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+// SIGTRAP, SIGSYS: blocking these would turn a report into a silent death, and profilers need SIGTRAP) and the C
+// library's internal ones. Must end on the kernel thread on which it began: do not switch in between.
+class signals_blocked {
+public:
+    signals_blocked() noexcept;
+    ~signals_blocked();
+    signals_blocked(const signals_blocked &) = delete;
+    signals_blocked &operator=(const signals_blocked &) = delete;
+
+private:
+    std::uint64_t before_; // the kernel's mask, one bit a signal
+};
+
+} // namespace comity::sys

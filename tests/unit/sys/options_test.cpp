@@ -1,0 +1,163 @@
+#include "sys/options.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+using namespace comity::sys;
+
+namespace {
+
+struct environment {
+    std::map<std::string, std::string> variables;
+    std::vector<std::string> complaints;
+
+    options parse(unsigned cores = 2) {
+        return parse_options(
+            [](const char *name, void *data) {
+                const auto &all = static_cast<environment *>(data)->variables;
+                const auto at = all.find(name);
+                return at == all.end() ? nullptr : at->second.c_str();
+            },
+            [](const option &, const char *text, void *data) {
+                static_cast<environment *>(data)->complaints.emplace_back(text);
+            },
+            this, cores);
+    }
+};
+
+environment with(const std::string &name, const std::string &value) { return {{{name, value}}, {}}; }
+
+} // namespace
+
+TEST(options, without_an_environment_the_defaults_hold_and_nothing_is_said) {
+    environment nothing;
+    const options o = nothing.parse(5);
+    EXPECT_EQ(o.harts, 5U);
+    EXPECT_FALSE(o.harts_given || o.run || o.nested || o.nested_given || o.stats || o.verbose);
+    EXPECT_EQ(o.tls, tls_choice::automatic);
+    EXPECT_EQ(o.chaos, 0U);
+    EXPECT_EQ(o.spin_us, 20U);
+    EXPECT_GE(o.stack_size, 16384U);
+    EXPECT_STREQ(o.preload, "");
+    EXPECT_TRUE(nothing.complaints.empty());
+}
+
+TEST(options, good_values_are_taken) {
+    environment e{{{"COMITY_HARTS", "1024"},
+                   {"COMITY_STATS", "1"},
+                   {"COMITY_VERBOSE", "yes"},
+                   {"COMITY_RUN", "on"},
+                   {"COMITY_NESTED", "0"},
+                   {"COMITY_CHAOS", "18446744073709551615"},
+                   {"COMITY_TLS", "glibc"},
+                   {"COMITY_SPIN_US", "0"},
+                   {"COMITY_STACK_SIZE", "64K"},
+                   {"COMITY_PRELOAD", "/lib/comity"}},
+                  {}};
+    const options o = e.parse();
+    EXPECT_EQ(o.harts, 1024U);
+    EXPECT_TRUE(o.harts_given && o.stats && o.verbose && o.run && o.nested_given);
+    EXPECT_FALSE(o.nested);
+    EXPECT_EQ(o.chaos, UINT64_MAX);
+    EXPECT_EQ(o.tls, tls_choice::glibc);
+    EXPECT_EQ(o.spin_us, 0U);
+    EXPECT_EQ(o.stack_size, 65536U);
+    EXPECT_STREQ(o.preload, "/lib/comity");
+    EXPECT_TRUE(e.complaints.empty());
+}
+
+TEST(options, run_turns_nested_on_unless_it_is_given) {
+    EXPECT_TRUE(with("COMITY_RUN", "1").parse().nested);
+    EXPECT_TRUE(with("COMITY_NESTED", "1").parse().nested);
+    EXPECT_FALSE(with("COMITY_RUN", "0").parse().nested);
+}
+
+TEST(options, each_bad_number_of_harts_gives_one_line_and_the_detected_number) {
+    for (const char *bad : {"0", "-3", "1e9", "", "abc", "1025", "99999999999999999999", "18446744073709551617", "2 ",
+                            " 2", "+2", "2.0", "0x2", "4,,2", "\xff"}) {
+        environment e = with("COMITY_HARTS", bad);
+        const options o = e.parse();
+        EXPECT_EQ(o.harts, 2U) << bad;
+        EXPECT_FALSE(o.harts_given) << bad;
+        ASSERT_EQ(e.complaints.size(), 1U) << bad;
+        EXPECT_EQ(e.complaints[0],
+                  "COMITY_HARTS=\"" + std::string(bad) + "\": not a whole number from 1 to 1024; using 2 (detected)");
+    }
+}
+
+TEST(options, every_variable_survives_hostile_values) {
+    const std::string long_text(100'000, 'A');
+    for (const option &row : get_option_table())
+        for (const std::string &bad : {std::string("%s%n%d"), long_text, std::string("\n\x1b[2J"), std::string("-1"),
+                                       std::string("1|2"), std::string("|"), std::string("auto|donor")}) {
+            environment e = with(row.variable, bad);
+            const options o = e.parse();
+            EXPECT_EQ(o.harts, 2U);
+            if (row.kind == option_kind::text) continue;
+            ASSERT_EQ(e.complaints.size(), 1U) << row.variable << '=' << bad;
+            EXPECT_LT(e.complaints[0].size(), 400U);
+            for (const char c : e.complaints[0]) EXPECT_GE(static_cast<unsigned char>(c), ' ');
+        }
+}
+
+TEST(options, sizes_take_units_and_refuse_what_overflows) {
+    const auto size = [](const char *text) { return with("COMITY_STACK_SIZE", text).parse().stack_size; };
+    const std::size_t standard = environment{}.parse().stack_size;
+    EXPECT_EQ(size("16384"), 16384U);
+    EXPECT_EQ(size("2m"), 2U << 20);
+    EXPECT_EQ(size("3MiB"), 3U << 20);
+    EXPECT_EQ(size("1GB"), 1U << 30);
+    for (const char *bad : {"16383", "15K", "65G", "K", "1T", "64Kb", "64 K", "99999999999999999G", "17179869184G"})
+        EXPECT_EQ(size(bad), standard) << bad;
+}
+
+TEST(options, the_standard_stack_follows_the_soft_limit) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_STACK, &before), 0);
+    rlimit small = before;
+    small.rlim_cur = 4 << 20;
+    ASSERT_EQ(setrlimit(RLIMIT_STACK, &small), 0);
+    EXPECT_EQ(environment{}.parse().stack_size, 4U << 20);
+    ASSERT_EQ(setrlimit(RLIMIT_STACK, &before), 0);
+}
+
+TEST(options, complaints_name_what_is_allowed) {
+    const auto complaint = [](const char *name, const char *value) {
+        environment e = with(name, value);
+        e.parse();
+        return e.complaints.empty() ? std::string() : e.complaints[0];
+    };
+    EXPECT_EQ(complaint("COMITY_TLS", "x"), "COMITY_TLS=\"x\": not one of auto, donor, glibc; using the default");
+    EXPECT_EQ(complaint("COMITY_STATS", "2"), "COMITY_STATS=\"2\": not 0 or 1; using the default");
+    EXPECT_EQ(complaint("COMITY_STACK_SIZE", "5"),
+              "COMITY_STACK_SIZE=\"5\": not a size from 16K to 64G (in bytes, or with K, M or G); using the default");
+}
+
+TEST(options, the_table_is_complete) {
+    for (const option &row : get_option_table()) {
+        EXPECT_EQ(std::strncmp(row.variable, "COMITY_", 7), 0);
+        EXPECT_TRUE(*row.help && *row.standard) << row.variable;
+        EXPECT_EQ(row.help[std::strlen(row.help) - 1], '.') << row.variable;
+        EXPECT_TRUE(row.kind != option_kind::count || row.least < row.most) << row.variable;
+    }
+}
+
+TEST(options_death, the_process_reads_its_environment_once_and_says_what_is_wrong) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            setenv("COMITY_HARTS", "abc", 1);
+            const unsigned harts = get_options().harts;
+            setenv("COMITY_HARTS", "7", 1);
+            _exit(harts >= 1 && get_options().harts == harts && !get_options().harts_given ? 0 : 1);
+        },
+        testing::ExitedWithCode(0),
+        "^comity: COMITY_HARTS=\"abc\": not a whole number from 1 to 1024; using [0-9]+ .detected.\n$");
+}
