@@ -184,7 +184,7 @@ options parse_options(look_up_function look_up, report_function report, void *da
         if (!text) continue;
         std::uint64_t number = 0;
         if (parse_option(row, text, number))
-            row.store(result, number, text);
+            row.apply(result, number, text);
         else
             complain(row, text, cores, report, data);
     }

@@ -49,7 +49,7 @@ struct option {
     bool internal;             // set by Comity's own tools, not by users
     const char *command_line;  // the same as an option of `comity run`, or nullptr
     // Takes a value that is allowed: a number, a flag as 0 or 1, a choice's position; text comes as it stands.
-    void (*store)(options &into, std::uint64_t number, const char *text);
+    void (*apply)(options &into, std::uint64_t number, const char *text);
 };
 
 struct option_table {
