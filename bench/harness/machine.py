@@ -1,0 +1,56 @@
+"""The conditions of a measurement: without them a number means nothing."""
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import time
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence
+
+
+def first_line(command: Sequence[str], folder: Optional[Path] = None) -> str:
+    try:
+        done = subprocess.run(list(command), capture_output=True, text=True, cwd=folder, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout.strip() else ""
+
+
+def processor_name(cpuinfo: str) -> str:
+    found = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    return found.group(1).strip() if found else platform.machine()
+
+
+def distribution(os_release: str) -> str:
+    found = re.search(r'^PRETTY_NAME="?([^"\n]+)"?$', os_release, re.MULTILINE)
+    return found.group(1) if found else platform.system()
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def conditions(repository: Path, libomp: Sequence[str], loop_rate: float, repeats: int) -> Dict[str, str]:
+    virtual = " (virtual machine)" if re.search(r"\bhypervisor\b", _text("/proc/cpuinfo")) else ""
+    changed = first_line(["git", "status", "--porcelain", "--untracked-files=no"], repository)
+    return {
+        "machine": f"{processor_name(_text('/proc/cpuinfo'))}{virtual}, {len(os.sched_getaffinity(0))} cores",
+        "system": f"{distribution(_text('/etc/os-release'))}, Linux {platform.release()}",
+        "compilers": ", ".join(filter(None, (first_line(["g++", "--version"]), first_line(["clang++-14", "--version"])))),
+        "libgomp": first_line(["dpkg-query", "-W", "-f", "${Version}", "libgomp1"]),
+        "libomp": ", ".join(libomp),
+        "commit": first_line(["git", "rev-parse", "--short", "HEAD"], repository) + (" with changes" if changed else ""),
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "load average at the start": " ".join(f"{load:.2f}" for load in os.getloadavg()),
+        "work loop": f"{loop_rate:.4f} iterations a cycle" if loop_rate else "not calibrated",
+        "repeats": str(repeats),
+    }
+
+
+def as_lines(given: Dict[str, str]) -> List[str]:
+    return [f"{name}: {value}" for name, value in given.items() if value]

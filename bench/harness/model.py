@@ -1,0 +1,90 @@
+"""The words of the registry: a suite holds cases; a case is run by contenders; a contender is the best of its variants; a bar
+says what one contender must reach against another."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable, Mapping, Optional, Sequence
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a contender: an environment, a command in front, another binary of the same source."""
+
+    name: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    wrapper: Sequence[str] = ()
+    suffix: str = ""  # of the program's name: "-clang" is the binary for libomp's own ABI
+    runtime: Optional[str] = None  # the file that must answer OpenMP calls; None: not checked
+    quick: bool = True  # tried by --quick too
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A runtime in the comparison. Several variants: the fastest of a short trial represents it."""
+
+    name: str
+    title: str
+    variants: Sequence[Variant]
+
+
+@dataclass(frozen=True)
+class Value:
+    """What one contender reached in one case: the median of its runs with their spread."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A demand on `who`. `kind` is a key of KINDS in bars.py; `limit` its bound; `peer` whom it is measured against."""
+
+    kind: str
+    limit: float
+    peer: Optional[str] = None
+    who: str = "comity"
+    source: str = "issue"  # or "anchor": what the best other runtime reaches, taken as a goal
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the table. The program prints one JSON line; `metric` is the key in it that counts, the lower the better."""
+
+    name: str
+    title: str
+    group: str  # rows of one group share a table
+    program: str  # below build/PRESET/bench, or an absolute path
+    arguments: Sequence[str] = ()
+    contenders: Sequence[str] = ("libgomp", "libomp", "comity", "comity-preload")
+    metric: str = "us"
+    unit: str = "µs"
+    bars: Sequence[Bar] = ()
+    extra: Sequence[str] = ()  # further keys worth showing
+    repeats: float = 1  # times --repeats: noisy rows ask for more
+    needs_rate: bool = False  # gets --rate, the calibrated speed of the work loop
+    sampled: bool = True  # understands --samples, --budget-s and --regions
+    fixed_variant: bool = False  # no trial: the first variant is taken
+    timeout: float = 120
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cases that share a table, a plot and a file under docs/results."""
+
+    name: str
+    title: str
+    cases: Sequence[Case]
+    baseline: str = "libgomp"  # the plot and the ratios are drawn against it
+    subject: str = "comity"
+
+
+@dataclass
+class Run:
+    """One process: its record, or why there is none."""
+
+    record: Optional[dict] = None
+    failure: Optional[str] = None
+
+
+Progress = Callable[[str], None]

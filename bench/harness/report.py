@@ -1,0 +1,209 @@
+"""Tables for the terminal and for docs/performance.md, and the JSON file that holds everything measured."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Dict, List, Mapping, Optional, Sequence
+
+from .bars import judge, wording
+from .model import Case, Contender, Suite, Value
+from .session import Outcome, values_of
+from .statistics import ratio_spread
+
+Results = Dict[str, Dict[str, Outcome]]  # case name: contender name: outcome
+SUBJECTS = ("comity", "comity-preload")
+
+
+def figure(number: float) -> str:
+    """Three or four digits that matter, no exponent."""
+    if number == 0:
+        return "0"
+    magnitude = abs(number)
+    decimals = 0 if magnitude >= 100 else 1 if magnitude >= 10 else 2 if magnitude >= 0.1 else 4
+    return f"{number:,.{decimals}f}"
+
+
+def cell(outcome: Optional[Outcome], spread: bool = True) -> str:
+    if outcome is None:
+        return "–"
+    if not outcome.values:
+        return f"failed: {outcome.failures[0][:80]}" if outcome.failures else "–"
+    value = outcome.summary()
+    text = figure(value.median)
+    if spread and figure(value.low) != figure(value.high):
+        text += f" ({figure(value.low)}–{figure(value.high)})"
+    if outcome.failures:
+        text += f", failed {len(outcome.failures)} of {len(outcome.failures) + len(outcome.values)}: {outcome.failures[0][:80]}"
+    return text
+
+
+def bar_texts(case: Case, values: Mapping[str, Value]) -> List[str]:
+    texts = []
+    for bar in case.bars:
+        verdict, reached = judge(bar, values)
+        goal = "goal " if bar.source == "anchor" else ""
+        number = f" ({reached:.3g})" if reached is not None else ""
+        texts.append(f"{verdict} {goal}{wording(bar, case.unit, short=True)}{number}")
+    return texts
+
+
+def tally(suite: Suite, results: Results) -> Dict[str, Dict[str, int]]:
+    counts: Dict[str, Dict[str, int]] = {}
+    for case in suite.cases:
+        if case.name not in results:
+            continue
+        values = values_of(results[case.name], SUBJECTS)
+        for bar in case.bars:
+            verdict, _ = judge(bar, values)
+            counts.setdefault(bar.source, {}).setdefault(verdict, 0)
+            counts[bar.source][verdict] += 1
+    return counts
+
+
+def tally_text(counts: Mapping[str, Mapping[str, int]]) -> str:
+    names = {"issue": "bars", "anchor": "goals"}
+    return "; ".join(f"{names[source]}: " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(per.items()))
+                     for source, per in sorted(counts.items(), reverse=True)) or "nothing judged"
+
+
+def _groups(suite: Suite, results: Results) -> Dict[str, List[Case]]:
+    groups: Dict[str, List[Case]] = {}
+    for case in suite.cases:
+        if case.name in results:
+            groups.setdefault(case.group, []).append(case)
+    return groups
+
+
+def _columns(cases: Sequence[Case], contenders: Mapping[str, Contender]) -> List[Contender]:
+    wanted = {name for case in cases for name in case.contenders}
+    return [one for name, one in contenders.items() if name in wanted]
+
+
+def _faster(values: Mapping[str, Value], subject: str, peer: str) -> str:
+    if subject not in values or peer not in values or values[subject].median == 0:
+        return "–"
+    return figure(values[peer].median / values[subject].median) + "×"
+
+
+def rows_of(cases: Sequence[Case], suite: Suite, contenders: Mapping[str, Contender], results: Results) -> List[List[str]]:
+    """Heading first. The two ratio columns say how many times faster the subject is."""
+    columns = _columns(cases, contenders)
+    timed = any(case.metric == "us" for case in cases)  # how many times fewer threads or less idling would say nothing
+    peers = [name for name in ("libgomp", "libomp") if timed and any(one.name == name for one in columns)]
+    rows = [["case", "unit", *[one.title for one in columns], *[f"{peer} / Comity" for peer in peers], "bars"]]
+    for case in cases:
+        outcomes = results[case.name]
+        values = values_of(outcomes, SUBJECTS)
+        ratios = [_faster(values, suite.subject, peer) for peer in peers]
+        texts = [cell(outcomes.get(one.name)) for one in columns]
+        rows.append([case.title, case.unit, *texts, *ratios, "; ".join(bar_texts(case, values))])
+    return rows
+
+
+def terminal_table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    lines = []
+    for row in rows:
+        fitted = [text.ljust(width) if i == 0 else text.rjust(width) for i, (text, width) in enumerate(zip(row, widths))]
+        lines.append("  ".join([*fitted, row[-1]]))
+    lines.insert(1, "-" * min(200, len(lines[0]) + 20))
+    return "\n".join(lines)
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    safe = [[text.replace("|", "\\|") for text in row] for row in rows]
+    lines = ["| " + " | ".join(row) + " |" for row in safe]
+    lines.insert(1, "|---" + "|---:" * (len(rows[0]) - 2) + "|---|")
+    return "\n".join(lines)
+
+
+def terminal_report(suite: Suite, contenders: Mapping[str, Contender], results: Results) -> str:
+    parts = []
+    for title, cases in _groups(suite, results).items():
+        parts += [title, terminal_table(rows_of(cases, suite, contenders, results)), ""]
+    return "\n".join([*parts, tally_text(tally(suite, results))])
+
+
+def variants_line(case: Case, outcomes: Mapping[str, Outcome]) -> str:
+    chosen = [f"{name} {one.variant}" for name, one in outcomes.items() if one.trial]
+    return f"- {case.title}: " + ", ".join(chosen) if chosen else ""
+
+
+def extras_line(case: Case, outcomes: Mapping[str, Outcome]) -> str:
+    parts = []
+    for name, one in outcomes.items():
+        facts = [f"{key} {figure(sorted(numbers)[len(numbers) // 2])}" for key, numbers in one.extra.items()]
+        if one.instructions is not None:
+            facts.append(f"{figure(one.instructions)} instructions a region")
+        if facts:
+            parts.append(f"{name} ({', '.join(facts)})")
+    return f"- {case.title}: " + "; ".join(parts) if parts else ""
+
+
+def markdown_report(suite: Suite, contenders: Mapping[str, Contender], results: Results, conditions: Mapping[str, str],
+                    plot: Optional[str]) -> str:
+    """The generated section. Losses stand in it like everything else."""
+    lines = [f"## {suite.title}", ""]
+    lines += [f"- {name}: {value}" for name, value in conditions.items() if value]
+    lines += ["", "Medians of the repeats, with the middle half of them in brackets; the contenders alternate in one run. The binaries "
+              "are gcc's, unmodified; *best* is the fastest setting of wait policy, hot teams and, for libomp, version and ABI "
+              "(listed below), with nesting on. Where no time is measured, the stock runtimes have their default wait policy. A *bar* is a promise, a *goal* what the best other runtime reaches. "
+              f"Result: {tally_text(tally(suite, results))}.", ""]
+    if plot:
+        lines += [f"![{suite.title}]({plot})", ""]
+    for title, cases in _groups(suite, results).items():
+        lines += [f"### {title}", "", markdown_table(rows_of(cases, suite, contenders, results)), ""]
+    for heading, maker in (("Best settings found:", variants_line), ("Beside the table:", extras_line)):
+        found = [line for case in suite.cases if case.name in results for line in [maker(case, results[case.name])] if line]
+        if found:
+            lines += [heading, "", *found, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def replace_section(document: str, name: str, section: str) -> str:
+    """Puts `section` between the markers of that name, or at the end with new markers."""
+    begin, end = f"<!-- bench:{name} begin (generated by bench/run) -->", f"<!-- bench:{name} end -->"
+    block = f"{begin}\n{section}{end}\n"
+    if begin in document:
+        head, _, rest = document.partition(begin)
+        if end not in rest:
+            raise ValueError(f"the marker '{end}' is missing")
+        return head + block + rest.partition(end)[2].lstrip("\n")
+    separator = "" if not document or document.endswith("\n\n") else "\n" if document.endswith("\n") else "\n\n"
+    return document + separator + block
+
+
+def as_json(suite: Suite, results: Results, conditions: Mapping[str, str]) -> str:
+    cases = []
+    for case in suite.cases:
+        if case.name not in results:
+            continue
+        values = values_of(results[case.name], SUBJECTS)
+        verdicts = [{"bar": wording(bar, case.unit), "source": bar.source, "verdict": verdict, "reached": reached}
+                    for bar in case.bars for verdict, reached in [judge(bar, values)]]
+        cases.append({"name": case.name, "title": case.title, "metric": case.metric, "unit": case.unit, "bars": verdicts,
+                      "contenders": {name: _outcome_json(one, results[case.name].get("comity"))
+                                     for name, one in results[case.name].items()}})
+    return json.dumps({"suite": suite.name, "conditions": dict(conditions), "cases": cases}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _outcome_json(one: Outcome, subject: Optional[Outcome]) -> dict:
+    record: dict = {"variant": one.variant, "values": one.values, "extra": one.extra, "failures": one.failures, "trial": one.trial}
+    if one.values:
+        value = one.summary()
+        record.update(median=value.median, low=value.low, high=value.high)
+        if subject is not None and subject is not one and subject.values and all(subject.values):
+            ratio = ratio_spread(one.values, subject.values)
+            record["times_comity"] = {"median": ratio.median, "low": ratio.low, "high": ratio.high}
+    if one.instructions is not None:
+        record["instructions_per_region"] = one.instructions
+    return record
+
+
+def write_files(repository: Path, suite: Suite, section: str, json_text: str) -> List[Path]:
+    results, page = repository / "docs" / "results" / f"{suite.name}.json", repository / "docs" / "performance.md"
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_text(json_text)
+    before = page.read_text() if page.exists() else "# Performance\n"
+    page.write_text(replace_section(before, suite.name, section))
+    return [results, page]

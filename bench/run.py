@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Runs Comity's benchmarks against their peers, alternating in one run, and reports medians, ratios and bars."""
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Dict, List, Sequence
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from harness import instructions, machine, peers, plot, report  # noqa: E402
+from harness.bars import wording  # noqa: E402
+from harness.model import Case, Contender, Suite  # noqa: E402
+from harness.process import run_program  # noqa: E402
+from harness.registry import SUITES  # noqa: E402
+from harness.session import Session, Settings  # noqa: E402
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+BEGIN = time.monotonic()
+
+
+def say(text: str) -> None:
+    print(f"[{time.monotonic() - BEGIN:6.1f} s] {text}", flush=True)
+
+
+def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__, epilog="The page docs/performance.md, its plot and "
+                                     "docs/results/ are rewritten by a whole run only (or by --write).")
+    parser.add_argument("--suite", choices=sorted(SUITES), default="nested", help="which suite (default: %(default)s)")
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="cases whose name contains TEXT; may be repeated")
+    parser.add_argument("--contenders", metavar="A,B", help="these contenders only")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each contender and case (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="3 repeats, short samples, fewer stock settings tried")
+    parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release", metavar="DIR",
+                        help="build folder (default: build/release)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON there as well")
+    parser.add_argument("--write", action=argparse.BooleanOptionalAction, help="rewrite the page, plot and results, or do not")
+    parser.add_argument("--no-download", action="store_true", help="do not fetch a second version of libomp to compare with")
+    parser.add_argument("--strict", action="store_true", help="exit status 1 when a bar is missed (goals do not count)")
+    parser.add_argument("--list", action="store_true", help="list the cases with their bars, and stop")
+    given = parser.parse_args(arguments)
+    if given.repeats < 1:
+        parser.error("--repeats: not a whole number above 0")
+    if given.quick:
+        given.repeats = min(given.repeats, 3)
+    return given
+
+
+def select(suite: Suite, texts: Sequence[str]) -> List[Case]:
+    return [case for case in suite.cases if not texts or any(text in case.name for text in texts)]
+
+
+def print_list(suite: Suite) -> None:
+    for case in suite.cases:
+        print(f"{case.name:18} {case.title}")
+        for bar in case.bars:
+            print(f"{'':20} {'goal' if bar.source == 'anchor' else 'bar '} {wording(bar, case.unit)}")
+
+
+def restrict(contenders: Dict[str, Contender], wanted: str) -> Dict[str, Contender]:
+    names = wanted.split(",")
+    unknown = [name for name in names if name not in contenders]
+    if unknown:
+        sys.exit(f"bench/run: no contender {', '.join(unknown)}; there are: {', '.join(contenders)}")
+    return {name: one for name, one in contenders.items() if name in names}
+
+
+def calibrate(build: Path) -> float:
+    """The fastest of a few: the machine is shared, and a slow try would give every contender too little work."""
+    rates = [run.record["iterations_per_cycle"] for run in (run_program([str(build / "bench/support/rate")], {}, 20) for _ in range(5))
+             if run.failure is None]
+    return max(rates, default=0.0)
+
+
+def measure_all(session: Session, cases: Sequence[Case]) -> report.Results:
+    results: report.Results = {}
+    for number, case in enumerate(cases, 1):
+        say(f"{number}/{len(cases)} {case.title}")
+        results[case.name] = session.measure(case)
+        for name, outcome in results[case.name].items():
+            setting = f" [{outcome.variant}]" if outcome.trial else ""
+            say(f"    {session.contenders[name].title}{setting}: {report.cell(outcome)} {case.unit}")
+    return results
+
+
+def write_documents(suite: Suite, contenders: Dict[str, Contender], results: report.Results, conditions: Dict[str, str]) -> None:
+    image = REPOSITORY / "docs" / "images" / f"{suite.name}.png"
+    caption = f"{conditions['machine']}; {conditions['date']}; medians"
+    drawn = plot.draw(image, suite, contenders, results, caption)
+    if not drawn:
+        say("no plot: python3-matplotlib is missing, or there is nothing to draw")
+    section = report.markdown_report(suite, contenders, results, conditions, f"images/{suite.name}.png" if drawn else None)
+    for path in report.write_files(REPOSITORY, suite, section, report.as_json(suite, results, conditions)):
+        say(f"wrote {path}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = read_arguments(arguments)
+    suite = SUITES[given.suite]
+    if given.list:
+        print_list(suite)
+        return 0
+    cases = select(suite, given.only)
+    if not cases:
+        sys.exit(f"bench/run: no case matches {given.only}; see --list")
+    if not (given.build / "bench").is_dir():
+        sys.exit(f"bench/run: {given.build}/bench is missing; build first: make build")
+    build = given.build.resolve()
+    contenders = peers.all_contenders(build, not given.no_download, say)
+    if given.contenders:
+        contenders = restrict(contenders, given.contenders)
+    rate = calibrate(build)
+    conditions = machine.conditions(REPOSITORY, sorted(peers.find_libomp(build / "bench" / "peers")), rate, given.repeats)
+    for line in machine.as_lines(conditions):
+        print(line)
+    settings = Settings(build, given.repeats, given.quick, rate, instructions.available())
+    if not settings.count_instructions:
+        say("perf may not count instructions here, so they are left out")
+    results = measure_all(Session(settings, contenders, say), cases)
+
+    shown = replace(suite, cases=cases)
+    print("\n" + report.terminal_report(shown, contenders, results))
+    if given.json:
+        given.json.write_text(report.as_json(shown, results, conditions))
+    whole = not given.only and not given.quick and not given.contenders
+    if given.write or (given.write is None and whole):
+        write_documents(shown, contenders, results, conditions)
+    missed = report.tally(shown, results).get("issue", {}).get("MISS", 0)
+    return 1 if given.strict and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,102 @@
+"""Tables, the generated section, and the JSON file."""
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import harness_path  # noqa: F401
+from harness import report
+from harness.model import Bar, Case, Contender, Suite, Variant
+from harness.plot import speedups
+from harness.session import Outcome
+
+CASE = Case("nested-8x8", "nested 8×8", "Nested", "nested/nested", contenders=("libgomp", "comity"),
+            bars=[Bar("times_faster", 150, "libgomp"), Bar("times_faster", 400, "libgomp", source="anchor")], extra=["kernel_threads"])
+SUITE = Suite("nested", "Nested regions", [CASE])
+CONTENDERS = {name: Contender(name, title, [Variant("only")]) for name, title in (("libgomp", "libgomp, best"), ("comity", "comity run"))}
+
+
+def results():
+    return {"nested-8x8": {"libgomp": Outcome("passive", [3000.0, 3100.0, 2900.0], trial={"passive": 3000.0}),
+                           "comity": Outcome("run", [15.0, 15.0, 15.0], extra={"kernel_threads": [2.0]})}}
+
+
+class Figures(unittest.TestCase):
+    def test_digits_that_matter(self):
+        self.assertEqual([report.figure(number) for number in (0, 0.0056, 0.541, 7.123, 55.31, 269129.4)],
+                         ["0", "0.0056", "0.54", "7.12", "55.3", "269,129"])
+
+    def test_a_cell_shows_spread_and_failures(self):
+        self.assertEqual(report.cell(Outcome(values=[1.0, 2.0, 3.0])), "2.00 (1.50–2.50)")
+        self.assertEqual(report.cell(Outcome(values=[2.0, 2.0])), "2.00")
+        self.assertEqual(report.cell(Outcome(values=[2.0], failures=["hang"])), "2.00, failed 1 of 2: hang")
+        self.assertEqual(report.cell(Outcome(failures=["crash"])), "failed: crash")
+        self.assertEqual(report.cell(None), "–")
+
+
+class Tables(unittest.TestCase):
+    def test_rows_hold_the_ratio_and_every_verdict(self):
+        heading, row = report.rows_of([CASE], SUITE, CONTENDERS, results())
+        self.assertEqual(heading, ["case", "unit", "libgomp, best", "comity run", "libgomp / Comity", "bars"])
+        self.assertEqual(row[4], "200×")
+        self.assertEqual(row[5], "PASS ≥ 150× libgomp (200); MISS goal ≥ 400× libgomp (200)")
+
+    def test_markdown_has_as_many_cells_in_every_line(self):
+        lines = report.markdown_table(report.rows_of([CASE], SUITE, CONTENDERS, results())).splitlines()
+        self.assertEqual({line.count("|") for line in lines}, {7})
+
+    def test_bars_and_goals_are_counted_apart(self):
+        counts = report.tally(SUITE, results())
+        self.assertEqual(counts, {"issue": {"PASS": 1}, "anchor": {"MISS": 1}})
+        self.assertEqual(report.tally_text(counts), "bars: 1 PASS; goals: 1 MISS")
+
+    def test_a_failed_subject_misses_its_bar_in_the_table(self):
+        broken = results()
+        broken["nested-8x8"]["comity"].failures.append("killed by SIGSEGV")
+        row = report.rows_of([CASE], SUITE, CONTENDERS, broken)[1]
+        self.assertIn("MISS ≥ 150× libgomp", row[5])
+        self.assertIn("SIGSEGV", row[3])
+
+    def test_the_section_names_conditions_settings_and_the_plot(self):
+        text = report.markdown_report(SUITE, CONTENDERS, results(), {"machine": "a box, 2 cores"}, "images/nested.png")
+        for part in ("machine: a box, 2 cores", "![Nested regions](images/nested.png)", "libgomp passive", "kernel_threads 2.00"):
+            self.assertIn(part, text)
+
+    def test_the_plot_shows_the_baselines_time_over_each(self):
+        self.assertEqual(speedups(SUITE, ["comity"], results()), [("nested 8×8", {"comity": 200.0})])
+
+
+class Sections(unittest.TestCase):
+    def test_a_section_is_appended_then_replaced_and_its_surroundings_stay(self):
+        once = report.replace_section("# Performance\n", "nested", "first\n") + "\nwritten by hand\n"
+        twice = report.replace_section(once, "nested", "second\n")
+        self.assertNotIn("first", twice)
+        self.assertEqual(twice.count("bench:nested begin"), 1)
+        self.assertTrue(twice.startswith("# Performance\n\n<!-- bench:nested begin"))
+        self.assertIn("second\n<!-- bench:nested end -->\n", twice)
+        self.assertTrue(twice.endswith("written by hand\n"))
+        self.assertEqual(report.replace_section(twice, "nested", "second\n"), twice)
+
+    def test_sections_of_two_suites_do_not_touch(self):
+        page = report.replace_section(report.replace_section("", "nested", "one\n"), "threads", "two\n")
+        page = report.replace_section(page, "nested", "three\n")
+        self.assertIn("two\n", page)
+        self.assertIn("three\n", page)
+        self.assertNotIn("one\n", page)
+
+    def test_a_lost_end_marker_is_an_error_and_not_a_lost_page(self):
+        page = report.replace_section("", "nested", "one\n").replace("<!-- bench:nested end -->", "")
+        with self.assertRaises(ValueError):
+            report.replace_section(page, "nested", "two\n")
+
+    def test_files_are_written_where_the_page_expects_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            written = report.write_files(Path(folder), SUITE, "section\n", report.as_json(SUITE, results(), {"machine": "m"}))
+            self.assertEqual([str(path.relative_to(folder)) for path in written], ["docs/results/nested.json", "docs/performance.md"])
+            loaded = json.loads(written[0].read_text())
+            self.assertEqual(loaded["cases"][0]["bars"][0]["verdict"], "PASS")
+            self.assertEqual(loaded["cases"][0]["contenders"]["libgomp"]["times_comity"]["median"], 200)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+"""The order of the runs, the choice of a contender's best setting, and what a failure does. run_program is replaced by a table."""
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import harness_path  # noqa: F401
+from harness import session
+from harness.model import Case, Contender, Run, Variant
+from harness.session import Outcome, Session, Settings, values_of
+
+CASE = Case("row", "a row", "group", "/prog", contenders=("libgomp", "comity", "absent"), repeats=1, sampled=False)
+PEER = Contender("libgomp", "libgomp", [Variant("slow", {"V": "slow"}), Variant("fast", {"V": "fast"}), Variant("broken", {"V": "broken"}),
+                                        Variant("rare", {"V": "rare"}, quick=False)])
+SUBJECT = Contender("comity", "Comity", [Variant("run", {"V": "run"})])
+TIMES = {"slow": 20.0, "fast": 10.0, "rare": 5.0, "run": 1.0}
+
+
+class Sessions(unittest.TestCase):
+    def run_session(self, answer, contenders=(PEER, SUBJECT), case=CASE, **settings):
+        self.ran = []
+
+        def fake(command, environment, timeout, runtime=None):
+            self.ran.append(environment["V"])
+            return answer(environment["V"], list(command))
+
+        made = Session(Settings(Path("/build"), **settings), {one.name: one for one in contenders}, lambda text: None)
+        with mock.patch.object(session, "run_program", fake), mock.patch.object(Path, "exists", lambda path: True):
+            return made.measure(case)
+
+    @staticmethod
+    def table(variant, command):
+        return Run(record={"us": TIMES[variant]}) if variant in TIMES else Run(failure="exit status 1")
+
+    def test_the_fastest_setting_represents_a_contender(self):
+        outcomes = self.run_session(self.table, repeats=3)
+        self.assertEqual(outcomes["libgomp"].variant, "rare")
+        self.assertEqual(outcomes["libgomp"].values, [5.0, 5.0, 5.0])
+        self.assertEqual(outcomes["libgomp"].trial["broken"], "exit status 1")
+        self.assertNotIn("absent", outcomes)
+
+    def test_quick_leaves_out_the_rare_settings(self):
+        self.assertEqual(self.run_session(self.table, repeats=3, quick=True)["libgomp"].variant, "fast")
+        self.assertNotIn("rare", self.ran)
+
+    def test_contenders_alternate_and_take_turns_to_be_first(self):
+        self.run_session(self.table, repeats=4)
+        self.assertEqual(self.ran[4:], ["rare", "run", "run", "rare", "rare", "run", "run", "rare"])
+
+    def test_a_contender_that_never_runs_keeps_the_reasons(self):
+        outcomes = self.run_session(lambda variant, command: Run(record={"us": 1.0}) if variant == "run" else Run(failure="crash"),
+                                    repeats=3)
+        self.assertEqual(outcomes["libgomp"].values, [])
+        self.assertIn("slow: crash", outcomes["libgomp"].failures)
+        self.assertEqual(len(outcomes["comity"].values), 3)
+
+    def test_a_record_without_the_metric_is_a_failure(self):
+        outcomes = self.run_session(lambda variant, command: Run(record={"other": 1.0}), contenders=(SUBJECT,), repeats=3)
+        self.assertEqual(outcomes["comity"].failures, ["printed no us"] * 3)
+
+    def test_all_get_the_same_calibrated_work(self):
+        commands = []
+        case = Case("row", "a row", "group", "/prog", ["--alpha", "1"], ("libgomp", "comity"), needs_rate=True, sampled=False)
+        self.run_session(lambda variant, command: commands.append(command) or self.table(variant, command), case=case, repeats=3,
+                         loop_rate=0.5)
+        self.assertEqual({tuple(command) for command in commands}, {("/prog", "--alpha", "1", "--rate", "0.500000000")})
+
+
+class Values(unittest.TestCase):
+    def test_one_failure_disqualifies_the_subject_but_not_a_peer(self):
+        outcomes = {"comity": Outcome(values=[1.0, 1.0], failures=["hang"]), "libgomp": Outcome(values=[2.0], failures=["crash"])}
+        self.assertEqual(set(values_of(outcomes, ("comity",))), {"libgomp"})
+
+
+if __name__ == "__main__":
+    unittest.main()
