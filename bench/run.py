@@ -39,6 +39,8 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON there as well")
     parser.add_argument("--write", action=argparse.BooleanOptionalAction, help="rewrite the page, plot and results, or do not")
     parser.add_argument("--no-download", action="store_true", help="do not fetch a second version of libomp to compare with")
+    parser.add_argument("--patience", type=float, default=3, metavar="S", help="seconds to wait for a quiet machine before each run; "
+                        "0: neither wait nor repeat disturbed runs (default: %(default)s)")
     parser.add_argument("--strict", action="store_true", help="exit status 1 when a bar is missed (goals do not count)")
     parser.add_argument("--list", action="store_true", help="list the cases with their bars, and stop")
     given = parser.parse_args(arguments)
@@ -116,7 +118,7 @@ def main(arguments: Sequence[str]) -> int:
     conditions = machine.conditions(REPOSITORY, sorted(peers.find_libomp(build / "bench" / "peers")), rate, given.repeats)
     for line in machine.as_lines(conditions):
         print(line)
-    settings = Settings(build, given.repeats, given.quick, rate, instructions.available())
+    settings = Settings(build, given.repeats, given.quick, rate, instructions.available(), given.patience)
     if not settings.count_instructions:
         say("perf may not count instructions here, so they are left out")
     results = measure_all(Session(settings, contenders, say), cases)

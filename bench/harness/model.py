@@ -85,6 +85,7 @@ class Run:
 
     record: Optional[dict] = None
     failure: Optional[str] = None
+    others: Optional[float] = None  # cores that other processes took meanwhile; None: not known
 
 
 Progress = Callable[[str], None]

@@ -50,7 +50,7 @@ def draw(path: Path, suite: Suite, contenders: Mapping[str, Contender], results:
     axes.invert_yaxis()
     axes.axvline(1, color="black", linewidth=0.8)
     low, high = axes.get_xlim()
-    axes.set_xlim(low, high * 2)
+    axes.set_xlim(low / 1.5, high * 2)
     axes.set_xlabel(f"times faster than {contenders[suite.baseline].title} (logarithmic)", fontsize=8)
     axes.set_title(f"{suite.title}\n{caption}", fontsize=9)
     axes.legend(fontsize=8, loc="best")

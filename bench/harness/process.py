@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Mapping, Optional, Sequence
 
+from . import quiet
 from .model import Run
 
 # Settings of the user's shell that would tune one contender and not the other.
@@ -55,14 +56,14 @@ def run_program(command: Sequence[str], environment: Mapping[str, str], timeout:
     (/bin/true) has these alone."""
     full = clean_environment(os.environ if base is None else base, environment)
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        begin = time.monotonic()
+        begin, busy = time.monotonic(), quiet.busy_seconds()
         try:
             child = subprocess.Popen(list(command), env=full, stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
                                      start_new_session=True)
         except OSError as error:
             return Run(failure=f"{command[0]}: {error.strerror}")
         usage = _wait(child.pid, begin + timeout)
-        wall = time.monotonic() - begin
+        wall, busy = time.monotonic() - begin, quiet.busy_seconds() - busy
         child.returncode = 0  # reaped by _wait; tells Popen not to wait again
         if usage is None:
             return Run(failure=f"no end within {timeout:g} s")
@@ -76,8 +77,9 @@ def run_program(command: Sequence[str], environment: Mapping[str, str], timeout:
         return Run(failure=describe_status(status) + (f": {last[:200]}" if last else ""))
     record = last_json_line(text) or {}
     record["wall_ms"] = 1e3 * wall
-    record["cpu_ms"] = 1e3 * (resources.ru_utime + resources.ru_stime)
-    return Run(record=record, failure=wrong_runtime(record, runtime))
+    own = resources.ru_utime + resources.ru_stime
+    record["cpu_ms"] = 1e3 * own
+    return Run(record=record, failure=wrong_runtime(record, runtime), others=quiet.taken_by_others(busy, own, wall))
 
 
 def _wait(pid: int, deadline: float):

@@ -12,6 +12,7 @@ from .statistics import ratio_spread
 
 Results = Dict[str, Dict[str, Outcome]]  # case name: contender name: outcome
 SUBJECTS = ("comity", "comity-preload")
+DISTURBED = "~: other processes took part of a core during most of these runs."
 
 
 def figure(number: float) -> str:
@@ -32,6 +33,8 @@ def cell(outcome: Optional[Outcome], spread: bool = True) -> str:
     text = figure(value.median)
     if spread and figure(value.low) != figure(value.high):
         text += f" ({figure(value.low)}–{figure(value.high)})"
+    if 2 * outcome.disturbed > len(outcome.values):
+        text += " ~"
     if outcome.failures:
         text += f", failed {len(outcome.failures)} of {len(outcome.failures) + len(outcome.values)}: {outcome.failures[0][:80]}"
     return text
@@ -121,6 +124,8 @@ def terminal_report(suite: Suite, contenders: Mapping[str, Contender], results: 
     parts = []
     for title, cases in _groups(suite, results).items():
         parts += [title, terminal_table(rows_of(cases, suite, contenders, results)), ""]
+    if any("~" in part for part in parts):
+        parts.append(DISTURBED)
     return "\n".join([*parts, tally_text(tally(suite, results))])
 
 
@@ -153,6 +158,8 @@ def markdown_report(suite: Suite, contenders: Mapping[str, Contender], results: 
         lines += [f"![{suite.title}]({plot})", ""]
     for title, cases in _groups(suite, results).items():
         lines += [f"### {title}", "", markdown_table(rows_of(cases, suite, contenders, results)), ""]
+    if any("~" in line for line in lines):
+        lines += [DISTURBED, ""]
     for heading, maker in (("Best settings found:", variants_line), ("Beside the table:", extras_line)):
         found = [line for case in suite.cases if case.name in results for line in [maker(case, results[case.name])] if line]
         if found:
@@ -188,7 +195,8 @@ def as_json(suite: Suite, results: Results, conditions: Mapping[str, str]) -> st
 
 
 def _outcome_json(one: Outcome, subject: Optional[Outcome]) -> dict:
-    record: dict = {"variant": one.variant, "values": one.values, "extra": one.extra, "failures": one.failures, "trial": one.trial}
+    record: dict = {"variant": one.variant, "values": one.values, "extra": one.extra, "failures": one.failures,
+                    "disturbed": one.disturbed, "trial": one.trial}
     if one.values:
         value = one.summary()
         record.update(median=value.median, low=value.low, high=value.high)

@@ -33,6 +33,10 @@ class Figures(unittest.TestCase):
         self.assertEqual(report.cell(Outcome(failures=["crash"])), "failed: crash")
         self.assertEqual(report.cell(None), "–")
 
+    def test_a_cell_says_when_most_of_its_runs_were_disturbed(self):
+        self.assertEqual(report.cell(Outcome(values=[2.0, 2.0, 2.0], disturbed=2)), "2.00 ~")
+        self.assertEqual(report.cell(Outcome(values=[2.0, 2.0, 2.0], disturbed=1)), "2.00")
+
 
 class Tables(unittest.TestCase):
     def test_rows_hold_the_ratio_and_every_verdict(self):

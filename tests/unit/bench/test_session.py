@@ -15,7 +15,7 @@ SUBJECT = Contender("comity", "Comity", [Variant("run", {"V": "run"})])
 TIMES = {"slow": 20.0, "fast": 10.0, "rare": 5.0, "run": 1.0}
 
 
-class Sessions(unittest.TestCase):
+class SessionCase(unittest.TestCase):
     def run_session(self, answer, contenders=(PEER, SUBJECT), case=CASE, **settings):
         self.ran = []
 
@@ -23,7 +23,7 @@ class Sessions(unittest.TestCase):
             self.ran.append(environment["V"])
             return answer(environment["V"], list(command))
 
-        made = Session(Settings(Path("/build"), **settings), {one.name: one for one in contenders}, lambda text: None)
+        made = Session(Settings(Path("/build"), **{"patience": 0, **settings}), {one.name: one for one in contenders}, lambda text: None)
         with mock.patch.object(session, "run_program", fake), mock.patch.object(Path, "exists", lambda path: True):
             return made.measure(case)
 
@@ -31,6 +31,8 @@ class Sessions(unittest.TestCase):
     def table(variant, command):
         return Run(record={"us": TIMES[variant]}) if variant in TIMES else Run(failure="exit status 1")
 
+
+class Sessions(SessionCase):
     def test_the_fastest_setting_represents_a_contender(self):
         outcomes = self.run_session(self.table, repeats=3)
         self.assertEqual(outcomes["libgomp"].variant, "rare")
@@ -63,6 +65,28 @@ class Sessions(unittest.TestCase):
         self.run_session(lambda variant, command: commands.append(command) or self.table(variant, command), case=case, repeats=3,
                          loop_rate=0.5)
         self.assertEqual({tuple(command) for command in commands}, {("/prog", "--alpha", "1", "--rate", "0.500000000")})
+
+
+class Disturbed(SessionCase):
+    """Runs that other processes disturbed, by the cores that these took."""
+
+    def disturbed_session(self, runs, patience=1):
+        runs = iter(runs)
+        with mock.patch.object(session.quiet, "wait", lambda limit: True):
+            return self.run_session(lambda variant, command: Run(record={"us": (one := next(runs))[0]}, others=one[1]),
+                                    contenders=(SUBJECT,), repeats=3, patience=patience)["comity"]
+
+    def test_a_disturbed_run_is_repeated(self):
+        outcome = self.disturbed_session([(9.0, 0.9), (1.0, 0.0), (2.0, 0.1), (3.0, None)])
+        self.assertEqual((outcome.values, outcome.disturbed), ([1.0, 2.0, 3.0], 0))
+
+    def test_after_three_tries_the_least_disturbed_counts_not_the_fastest(self):
+        outcome = self.disturbed_session([(1.0, 0.9), (5.0, 0.5), (2.0, 0.7), (1.0, 0.0), (1.0, 0.0)])
+        self.assertEqual((outcome.values, outcome.disturbed), ([5.0, 1.0, 1.0], 1))
+
+    def test_without_patience_every_run_counts(self):
+        outcome = self.disturbed_session([(9.0, 0.9), (1.0, 0.0), (2.0, 0.1)], patience=0)
+        self.assertEqual((outcome.values, outcome.disturbed), ([9.0, 1.0, 2.0], 1))
 
 
 class Values(unittest.TestCase):
