@@ -66,10 +66,11 @@ coverage: test ## run the tests and print the covered lines of each file
 	@gcovr --root . --filter src/ --filter tools/ build/coverage
 
 .PHONY: lint
-lint: build ## clang-tidy, the layers, the atomics' partners, the format
-	@echo '== lint: layers and atomics'
+lint: build ## clang-tidy, the layers, the atomics' partners, the links, the format
+	@echo '== lint: layers, atomics, tree'
 	@scripts/check-layers
 	@scripts/check-atomics
+	@scripts/check-tree
 	@echo '== lint: format'
 	@clang-format --dry-run --Werror $(SOURCES)
 	@echo '== lint: clang-tidy'
