@@ -50,6 +50,7 @@ wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t
 }
 
 int futex_wake(const std::atomic<std::uint32_t> &word, int count) noexcept {
+    if (count <= 0) return 0; // the kernel would wake one
     const int kept = errno;
     const long woken = ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
     errno = kept;

@@ -41,12 +41,23 @@ TEST(futex, a_wake_ends_an_endless_wait_and_counts_the_sleepers) {
             while (word.load() == 0) (void)futex_wait_for(word, 0, duration);
             back = true;
         });
-        EXPECT_EQ(futex_wake(word, 0), 0);
         word = 1;
         while (!back) (void)futex_wake(word);
         sleeper.join();
         EXPECT_EQ(futex_wake_all(word), 0);
     }
+}
+
+TEST(futex, a_wake_of_nobody_wakes_nobody) {
+    std::atomic<std::uint32_t> word{0};
+    wait_result result{};
+    std::thread sleeper([&] { result = futex_wait_for(word, 0, 50'000'000); });
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(futex_wake(word, 0), 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    sleeper.join();
+    EXPECT_EQ(result, wait_result::timed_out);
 }
 
 TEST(futex, a_signal_shows_as_a_wake) {
