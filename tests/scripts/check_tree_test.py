@@ -7,7 +7,8 @@ CLEAN = {
     "README.md": "[a](docs/a.md) [b](docs/a.md#two-words) [c](https://example.org) [d](#top)\n# Top\n",
     "docs/a.md": "# Two `words`\n```\n[no link](nowhere)\n```\n[up](../README.md)\n",
     "src/core/hart.cpp": "int x;\n" * 700,
-    "src/core/README.md": "",
+    "src/core/README.md": "`arch/` has the assembly.",
+    "src/core/arch/switch.S": "",
     "src/core/table.inc": "1,\n" * 5000,
     "build/x.cpp": "",
 }
@@ -27,6 +28,9 @@ class CheckTree(TreeCase):
 
     def test_finds_a_folder_with_code_and_no_readme(self):
         self.assert_found(CLEAN | {"src/new/a.cpp": ""}, "src/new", "no README.md")
+
+    def test_finds_a_folder_that_the_readme_above_does_not_name(self):
+        self.assert_found(CLEAN | {"src/core/new/a.cpp": ""}, "src/core/new", "no README.md")
 
     def test_finds_a_file_that_is_too_long(self):
         self.assert_found(CLEAN | {"src/core/long.cpp": "int x;\n" * 701}, "src/core/long.cpp:701:", "701 lines")
