@@ -1,0 +1,127 @@
+// comity run: puts the drop-ins into the environment of the program and becomes the program. Signals, exit code and
+// output are then the program's own, because there is no process in between.
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "elf_file.hpp"
+#include "installation.hpp"
+#include "loader_check.hpp"
+#include "program.hpp"
+#include "requirements.hpp"
+#include "sys/message.hpp"
+#include "sys/options.hpp"
+
+namespace comity::cli {
+namespace {
+
+int fail(int code, const std::string &text) {
+    sys::warn("run: %s", text.c_str());
+    return code;
+}
+
+const sys::option &find_option(const char *variable) {
+    for (const sys::option &row : sys::get_option_table())
+        if (std::strcmp(row.variable, variable) == 0) return row;
+    std::abort(); // the name is one of ours
+}
+
+program_error check_harts(const std::string &text) {
+    const sys::option &row = find_option("COMITY_HARTS");
+    std::uint64_t number = 0;
+    if (sys::parse_option(row, text.c_str(), number)) return {};
+    char allowed[128];
+    sys::describe_allowed(row, allowed, sizeof allowed);
+    return {exit_usage, fmt::format("--harts \"{}\": not {}; leave it out to use every core that the process may use",
+                                    text, allowed)};
+}
+
+program_error check_installation(const installation &here) {
+    if (here.folder.empty())
+        return {exit_usage,
+                fmt::format("the drop-ins are missing; looked in {}; install Comity again, or build all of it",
+                            fmt::join(here.looked_in, ", "))};
+    if (!here.missing.empty())
+        return {exit_usage, fmt::format("{} is missing in {}; install Comity again, or build all of it",
+                                        fmt::join(here.missing, " and "), here.folder)};
+    if (here.folder.find_first_of(" \t\n:") != std::string::npos)
+        return {exit_usage, fmt::format("{}: a folder with a blank or a colon in its name cannot be preloaded from; "
+                                        "install Comity elsewhere",
+                                        here.folder)};
+    return {};
+}
+
+// The drop-ins first, then what the user preloads; a drop-in that stands there already is not repeated.
+std::string preload_list(const installation &here) {
+    std::string list;
+    for (const std::string &name : drop_in_names()) list += (list.empty() ? "" : ":") + here.folder + "/" + name;
+    const char *before = std::getenv("LD_PRELOAD");
+    for (std::string rest = before ? before : ""; !rest.empty();) {
+        const std::size_t end = rest.find_first_of(": ");
+        const std::string entry = rest.substr(0, end);
+        rest = end == std::string::npos ? "" : rest.substr(end + 1);
+        if (!entry.empty() && entry.rfind(here.folder + "/", 0) != 0) list += ":" + entry;
+    }
+    return list;
+}
+
+void set(const char *variable, const std::string &value) { ::setenv(variable, value.c_str(), 1); }
+
+void set_environment(const run_request &request, const installation &here) {
+    set("LD_PRELOAD", preload_list(here));
+    set("COMITY_RUN", "1");
+    set("COMITY_PRELOAD", here.folder);
+    if (request.harts) set("COMITY_HARTS", *request.harts);
+    if (request.stats) set("COMITY_STATS", "1");
+    if (request.verbose) set("COMITY_VERBOSE", "1");
+    if (request.no_nested) set("COMITY_NESTED", "0");
+}
+
+// Becomes the program; a file that the kernel does not know is the shell's, as with execvp. Returns an exit code.
+int execute(const std::string &path, const std::vector<std::string> &command) {
+    std::vector<char *> arguments{nullptr};
+    for (const std::string &word : command) arguments.push_back(const_cast<char *>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execv(path.c_str(), arguments.data() + 1);
+    if (errno == ENOEXEC && read_shebang(path).empty() && !read_elf_head(path)) {
+        char shell[] = "/bin/sh";
+        arguments[0] = shell;
+        arguments[1] = const_cast<char *>(path.c_str());
+        ::execv(shell, arguments.data());
+    }
+    const int error = errno;
+    return fail(error == ENOENT ? exit_not_found : exit_cannot_run,
+                fmt::format("{}: cannot be executed: {}", path, std::strerror(error)));
+}
+
+} // namespace
+
+int run_program(const run_request &request) {
+    if (request.harts)
+        if (const auto error = check_harts(*request.harts)) return fail(error.code, error.text);
+    clean_environment();
+    const installation here = find_installation();
+    if (const auto error = check_installation(here)) return fail(error.code, error.text);
+    std::string path;
+    if (const auto error = find_program(request.command.front(), path)) return fail(error.code, error.text);
+    program_info program;
+    if (const auto error = inspect_program(path, program)) return fail(error.code, error.text);
+
+    std::string obstacle = find_system_obstacle();
+    if (obstacle.empty() && !program.obstacle.empty())
+        obstacle = fmt::format("{}: {}", program.elf_path(), program.obstacle);
+    if (obstacle.empty()) obstacle = check_loader(program, preload_list(here));
+    if (obstacle.empty()) {
+        set_environment(request, here);
+        if (request.verbose) sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));
+    } else
+        sys::warn("run: %s; running it without Comity", obstacle.c_str());
+    return execute(path, request.command);
+}
+
+} // namespace comity::cli

@@ -1,0 +1,42 @@
+# bash completion for comity
+_comity() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} i
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W 'run doctor options --help --version' -- "$word"))
+        return
+    fi
+    case ${COMP_WORDS[1]} in
+    run)
+        # The first word that is no option of ours begins the program's own command line.
+        for ((i = 2; i < COMP_CWORD; i++)); do
+            case ${COMP_WORDS[i]} in
+            --harts) ((i++)) ;;
+            --) ((i++)) && break ;;
+            -*) ;;
+            *) break ;;
+            esac
+        done
+        if ((i < COMP_CWORD)) && declare -F _command_offset >/dev/null; then
+            _command_offset "$i"
+        elif [[ $before == --harts ]]; then
+            COMPREPLY=($(compgen -W "$(seq "$(nproc)")" -- "$word"))
+        elif [[ $word == -* ]]; then
+            COMPREPLY=($(compgen -W '--harts --no-nested --stats --verbose --help --' -- "$word"))
+        else
+            COMPREPLY=($(compgen -c -- "$word") $(compgen -f -- "$word"))
+        fi
+        ;;
+    doctor)
+        if [[ $before == --pid ]]; then
+            COMPREPLY=($(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$word"))
+        elif [[ $word == -* ]]; then
+            COMPREPLY=($(compgen -W '--pid --json --help' -- "$word"))
+        else
+            COMPREPLY=($(compgen -c -- "$word") $(compgen -f -- "$word"))
+        fi
+        ;;
+    options) COMPREPLY=($(compgen -W '--markdown --help' -- "$word")) ;;
+    esac
+}
+complete -F _comity comity

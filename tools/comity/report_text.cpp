@@ -1,0 +1,97 @@
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+#include "comity/version.h"
+
+namespace comity::cli {
+namespace {
+
+void line(const char *name, const std::string &value) { fmt::print("  {:<14} {}\n", name, value); }
+
+std::string count(std::uint64_t number, const char *one, const char *many) {
+    return fmt::format("{} {}", number, number == 1 ? one : many);
+}
+
+std::string describe_cores(const machine_report &machine) {
+    const auto &cpus = machine.cpus;
+    std::string text = cpus.online ? fmt::format("{} online", cpus.online) : "number unknown";
+    return text + (cpus.affinity ? fmt::format(", {} in the affinity mask", cpus.affinity) : ", affinity mask unknown");
+}
+
+std::string describe_quota(const machine_report &machine) {
+    if (!machine.cpus.quota_thousandths) return "none";
+    return fmt::format("{:g} cores, by {}", machine.cpus.quota_thousandths / 1000.0, machine.cpus.quota_folder);
+}
+
+std::string describe_guards(const machine_report &machine) {
+    switch (machine.guard) {
+    case sys::guard_kind::light:
+        return "light (MADV_GUARD_INSTALL): any number of stacks";
+    case sys::guard_kind::mapping:
+        return fmt::format("by mprotect: at most {} stacks have one (a quarter of vm.max_map_count = {}); Linux 6.13 "
+                           "knows a lighter kind",
+                           machine.most_mappings / 4, machine.most_mappings);
+    case sys::guard_kind::none:
+        break;
+    }
+    return "none: no memory, or the limit of mappings is reached";
+}
+
+std::string describe_tls_provider(const machine_report &machine) {
+    switch (machine.options.tls) {
+    case sys::tls_choice::donor:
+        return "donor (COMITY_TLS)";
+    case sys::tls_choice::glibc:
+        return "glibc (COMITY_TLS)";
+    case sys::tls_choice::automatic:
+        break;
+    }
+    return "chosen by the self-test when a program starts; `comity run --verbose` shows it";
+}
+
+void print_machine(const machine_report &machine) {
+    fmt::print("Comity {}, {}\n\nMachine\n", comity_version(), machine.here.program);
+    line("cores", describe_cores(machine));
+    line("CPU quota", describe_quota(machine));
+    line("harts", fmt::format("{} ({})", machine.options.harts, explain_harts(machine)));
+    line("kernel", machine.kernel);
+    line("C library", machine.c_library);
+    line("TLS switch", machine.tls_switch);
+    line("TLS provider", describe_tls_provider(machine));
+    line("membarrier", machine.has_membarrier ? "yes" : "no");
+    line("stack guards", describe_guards(machine));
+    line("drop-ins", machine.here.folder.empty()
+                         ? "not found"
+                         : fmt::format("{} ({})", machine.here.folder, fmt::join(drop_in_names(), ", ")));
+    for (const std::string &complaint : machine.complaints) line("environment", complaint);
+    for (const std::string &problem : machine.problems) line("PROBLEM", problem);
+}
+
+void print_program(const program_report &program) {
+    fmt::print("\n{} {}\n", program.pid ? "Process" : "Program", program.name);
+    if (!program.problem.empty()) return line("PROBLEM", program.problem);
+    line("file", program.path);
+    for (const std::string &interpreter : program.interpreters) line("interpreter", interpreter);
+    if (program.pid) {
+        line("threads", fmt::format("{}, on {}", program.threads, count(program.affinity, "core", "cores")));
+        line("Comity",
+             program.is_under_comity ? "is loaded" : "is not loaded: the process was not started by `comity run`");
+    }
+    if (!program.obstacle.empty()) line("Comity", "stands aside: the program " + program.obstacle);
+    for (const std::string &name : program.missing_libraries) line("PROBLEM", "library not found: " + name);
+    fmt::print("\n{}\n", program.runtimes.empty() ? "No parallel library found." : "Parallel libraries");
+    for (const runtime &found : program.runtimes)
+        fmt::print("  {:<14} {}\n  {:<14} {}\n  {:<14} {}\n", verdict_name(found.what), found.kind, "", found.path, "",
+                   found.explanation);
+    for (const std::string &note : program.notes) fmt::print("\nNote: {}\n", note);
+}
+
+} // namespace
+
+void print_text(const machine_report &machine, const std::optional<program_report> &program) {
+    print_machine(machine);
+    if (program) print_program(*program);
+}
+
+} // namespace comity::cli
