@@ -1,0 +1,304 @@
+"""comity run: what it does with every kind of program, and that the program's own behaviour is not changed."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from cli_case import cli_case, read
+
+SAY_PRELOAD = '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { const char *p = getenv("LD_PRELOAD");' \
+              ' puts(p ? p : "none"); return 7; }\n'
+HARTS = "a whole number from 1 to 1024"
+
+
+class passes_through(cli_case):
+    def test_the_exit_code_is_the_programs(self):
+        for code in (0, 1, 7, 125, 126, 127, 255):
+            self.expect(self.run_comity("run", "--", "sh", "-c", f"exit {code}"), code, out="")
+
+    def test_death_by_a_signal_is_the_programs(self):
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT):
+            result = self.run_comity("run", "--", "sh", "-c", f"kill -{int(number)} $$")
+            self.assertEqual(result.returncode, -number)
+
+    def test_a_signal_sent_to_comity_reaches_the_program(self):
+        process = subprocess.Popen([self.comity, "run", "--", "sh", "-c", "trap 'exit 9' TERM; echo ready; sleep 60 & wait"],
+                                   stdout=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        process.terminate()
+        self.assertEqual(process.wait(timeout=30), 9)
+        process.stdout.close()
+
+    def test_no_process_stands_between(self):
+        process = subprocess.Popen([self.comity, "run", "sh", "-c", "echo $$"], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(int(process.communicate(timeout=30)[0]), process.pid)
+
+    def test_standard_input_and_output_are_the_programs(self):
+        result = subprocess.run([self.comity, "run", "cat"], input="a\0b", text=True, capture_output=True, timeout=30)
+        self.assertEqual(result.stdout, "a\0b")
+
+    def test_no_file_is_left_open_for_the_program(self):
+        plain = subprocess.run(["ls", "/proc/self/fd"], text=True, capture_output=True).stdout
+        self.expect(self.run_comity("run", "ls", "/proc/self/fd"), 0, out=plain)
+
+
+class words_belong_to_the_right_side(cli_case):
+    def test_the_programs_options_are_not_eaten(self):
+        for before in ((), ("--",), ("--harts", "2"), ("--harts=2", "--stats", "--")):
+            result = self.run_comity("run", *before, "printf", "%s\n", "--harts", "9", "--stats", "-h", "--help", "--", "--version")
+            self.expect(result, 0, out="--harts\n9\n--stats\n-h\n--help\n--\n--version\n")
+
+    def test_a_second_double_dash_is_the_programs(self):
+        self.expect(self.run_comity("run", "--", "printf", "%s\n", "--", "x"), 0, out="--\nx\n")
+
+    def test_a_program_whose_name_begins_with_a_dash_runs_after_a_double_dash(self):
+        folder = self.path("dashes")
+        os.makedirs(folder)
+        self.write("dashes/--odd", "#!/bin/sh\necho odd $1\n")
+        self.expect(self.run_comity("run", "--", "--odd", "x", env={"PATH": folder + ":" + os.environ["PATH"]}), 0, out="odd x\n")
+
+    def test_empty_words_and_blanks_arrive_unchanged(self):
+        self.expect(self.run_comity("run", "printf", "[%s]", "", " a  b ", "\n"), 0, out="[][ a  b ][\n]")
+
+    def test_wrong_usage_is_an_error_with_a_way_out(self):
+        for words in (("run",), ("run", "--"), ("run", "--harts"), ("run", "--frob", "true"), ("run", "--harts", "2"),
+                      ("run", "-x", "true")):
+            self.expect(self.run_comity(*words), 125, out="", err="see `comity run --help`")
+        for words in (("frob",), ("--frob",), ("doctor", "--frob"), ("doctor", "--pid", "x"), ("doctor", "--pid", "0"),
+                      ("doctor", "true", "--pid", "1")):
+            self.expect(self.run_comity(*words), 2, out="", err="--help`")
+        result = self.run_comity()
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("comity run -- PROGRAM", result.stderr)
+
+
+class environment(cli_case):
+    def inside(self, *words, env=None):
+        result = self.run_comity("run", *words, "env", env=env)
+        variables = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+        return {name: value for name, value in variables.items() if name.startswith(("COMITY_", "LD_"))}, result.stderr
+
+    def test_without_options_only_the_drop_ins_are_named(self):
+        self.assertEqual(self.inside(), ({"LD_PRELOAD": self.preload, "COMITY_RUN": "1",
+                                          "COMITY_PRELOAD": os.path.join(self.prefix, "lib/comity")}, ""))
+
+    def test_options_become_variables_and_win_over_them(self):
+        seen, _ = self.inside("--harts", "3", "--stats", "--no-nested", env={"COMITY_HARTS": "5", "COMITY_STATS": "0"})
+        self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_STATS"], seen["COMITY_NESTED"]), ("3", "1", "0"))
+        seen, said = self.inside("--verbose", "--harts=1024")
+        self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_VERBOSE"]), ("1024", "1"))
+        self.assertIn(self.preload, said)
+
+    def test_what_is_preloaded_already_stays_behind_the_drop_ins(self):
+        other = self.build("libother.so", "int other;", "-shared", "-fPIC")
+        self.assertEqual(self.inside(env={"LD_PRELOAD": other})[0]["LD_PRELOAD"], self.preload + ":" + other)
+
+    def test_comity_run_inside_comity_run_preloads_once(self):
+        result = self.run_comity("run", "--", self.comity, "run", "--", "sh", "-c", "echo $LD_PRELOAD")
+        self.expect(result, 0, out=self.preload + "\n")
+
+    def test_a_bad_number_of_harts_on_the_command_line_is_an_error(self):
+        for bad in ("abc", "0", "-3", "1e9", "", "1025", "2.5", "99999999999999999999", " 2", "+2"):
+            for words in (("--harts", bad), (f"--harts={bad}",)):
+                said = f'--harts "{bad}": not {HARTS}' if words != ("--harts=",) else "--harts"
+                self.expect(self.run_comity("run", *words, "--", "true"), 125, out="", err=said)
+
+    def test_a_bad_variable_is_one_warning_and_does_not_reach_the_program(self):
+        for name, bad in (("COMITY_HARTS", "abc"), ("COMITY_HARTS", "0"), ("COMITY_HARTS", "-3"), ("COMITY_HARTS", "1e9"),
+                          ("COMITY_HARTS", ""), ("COMITY_TLS", "x"), ("COMITY_STACK_SIZE", "1"), ("COMITY_CHAOS", "-1")):
+            seen, said = self.inside(env={name: bad})
+            self.assertNotIn(name, seen)
+            self.assertEqual(said.count("\n"), 1, said)
+            self.assertTrue(said.startswith(f'comity: {name}="{bad}": not '), said)
+        self.assertRegex(self.inside(env={"COMITY_HARTS": "abc"})[1], r"; using [1-9][0-9]* \(detected\)\n$")
+
+
+class programs_that_cannot_run(cli_case):
+    def test_a_missing_program_is_127(self):
+        self.expect(self.run_comity("run", "no-such-program"), 127, out="", err="no-such-program: not found in PATH")
+        self.expect(self.run_comity("run", "/no/such/program"), 127, out="", err="/no/such/program: no such file")
+        self.expect(self.run_comity("run", "/etc/passwd/x"), 127, out="", err="/etc/passwd/x: no such file")
+        self.expect(self.run_comity("run", ""), 127, out="", err="name is empty")
+
+    def test_a_file_here_that_is_not_in_path_gets_a_hint(self):
+        self.write("only-here", "#!/bin/sh\n")
+        self.expect(self.run_comity("run", "only-here", cwd=self.folder), 127, err="did you mean ./only-here?")
+        self.expect(self.run_comity("run", "./only-here", cwd=self.folder), 0)
+
+    def test_a_folder_and_a_file_that_is_not_executable_are_126(self):
+        self.expect(self.run_comity("run", self.folder), 126, out="", err="is a folder")
+        plain = self.write("plain", "#!/bin/sh\n", 0o644)
+        self.expect(self.run_comity("run", plain), 126, out="", err="chmod +x")
+        self.expect(self.run_comity("run", "plain", env={"PATH": self.folder}), 126, err="chmod +x")
+
+    def test_an_executable_later_in_path_wins_over_a_plain_file(self):
+        for folder, mode in (("first", 0o644), ("second", 0o755)):
+            os.makedirs(self.path(folder))
+            self.write(f"{folder}/tool", "#!/bin/sh\necho here\n", mode)
+        path = ":".join((self.path("first"), self.path("second")))
+        self.expect(self.run_comity("run", "tool", env={"PATH": path}), 0, out="here\n")
+        self.expect(self.run_comity("run", "tool", env={"PATH": ""}, cwd=self.path("second")), 0, out="here\n")
+
+    def test_without_path_the_standard_folders_are_searched(self):
+        self.expect(self.run_comity("run", "true", env={"PATH": None}), 0)
+
+    def test_a_script_whose_interpreter_is_missing_is_126(self):
+        script = self.write("lost", "#!/no/such/interpreter -x\n")
+        self.expect(self.run_comity("run", script), 126, out="", err="is a script for /no/such/interpreter")
+        script = self.write("dos", "#!/bin/sh\r\necho\r\n")
+        self.expect(self.run_comity("run", script), 126, out="", err="carriage return")
+        loop = self.path("loop")
+        self.expect(self.run_comity("run", self.write("loop", f"#!{loop}\n")), 126, out="", err="deep")
+
+    def test_what_is_neither_program_nor_script_is_126(self):
+        with open(self.path("junk"), "wb") as file:
+            file.write(b"\x00\x01\x02" * 100)
+        os.chmod(self.path("junk"), 0o755)
+        self.expect(self.run_comity("run", self.path("junk")), 126, out="", err="neither a program nor a script")
+
+    def test_a_program_whose_loader_is_missing_is_126(self):
+        program = self.build("lost-loader", SAY_PRELOAD, "-Wl,--dynamic-linker=/no/such/ld-linux-x86-64.so.2")
+        self.expect(self.run_comity("run", program), 126, out="", err="needs the loader /no/such/ld-linux-x86-64.so.2")
+
+    def test_a_damaged_program_is_no_crash(self):
+        content = read(shutil.which("true"))
+        for cut in (4, 10, 20, 63, 64, 100, 500, 2000, len(content) // 2):
+            with open(self.path("damaged"), "wb") as file:
+                file.write(content[:cut])
+            os.chmod(self.path("damaged"), 0o755)
+            result = self.run_comity("run", self.path("damaged"))
+            self.assertNotEqual(result.returncode, 0)
+            if result.returncode < 0:  # the kernel accepted it and the program died by itself, without Comity's doing
+                self.assertGreaterEqual(cut, 64)
+
+
+class stands_aside(cli_case):
+    def check(self, program, reason, code=7, out="none\n"):
+        self.expect(self.run_comity("run", program), code, out=out, err=reason)
+
+    def test_for_a_static_program(self):
+        program = self.build("static", SAY_PRELOAD, "-static")
+        self.check(program, f"{program}: is statically linked; running it without Comity")
+        self.check(self.build("static-pie", SAY_PRELOAD, "-static-pie"), "is statically linked")
+
+    def test_for_a_script_whose_interpreter_is_static(self):
+        interpreter = self.build("static-interpreter", SAY_PRELOAD, "-static")
+        self.check(self.write("script", f"#!{interpreter}\n"), f"{interpreter}: is statically linked")
+
+    def test_for_another_c_library(self):
+        loader = re.search(rb"/lib[\w/]*/ld-linux[\w.-]+", read(shutil.which("true"))).group().decode()
+        other = self.path("ld-musl-x86_64.so.1")
+        os.symlink(os.path.realpath(loader), other)
+        self.check(self.build("musl", SAY_PRELOAD, f"-Wl,--dynamic-linker={other}"), "uses another C library than glibc")
+
+    def test_for_another_machine(self):
+        content = bytearray(read(shutil.which("true")))
+        content[18:20] = (243).to_bytes(2, "little")  # RISC-V
+        with open(self.path("foreign"), "wb") as file:
+            file.write(content)
+        os.chmod(self.path("foreign"), 0o755)
+        result = self.run_comity("run", self.path("foreign"))
+        if result.returncode == 0:
+            self.skipTest("this machine runs programs of that one")
+        self.assertEqual(result.returncode, 126)
+        self.assertIn("is built for riscv (64 bits)", result.stderr)
+        self.assertIn("cannot be executed", result.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make such a file")
+    def test_for_a_set_user_id_program(self):
+        program = self.build("privileged", SAY_PRELOAD)
+        os.chown(program, 65534, 65534)
+        os.chmod(program, 0o4755)
+        os.chmod(self.folder, 0o755)
+        self.check(program, "runs with the rights of another user")
+
+    def test_for_a_program_with_a_sanitizer(self):
+        try:
+            program = self.build("sanitized", SAY_PRELOAD, "-fsanitize=address", "-shared-libasan" if "clang" in
+                                 os.environ.get("CC", "") else "-fsanitize=address")
+        except subprocess.CalledProcessError:
+            self.skipTest("no sanitizer library here")
+        if b"libasan.so" not in read(program):
+            self.skipTest("the sanitizer is not a shared library here")
+        self.check(program, "is built with a sanitizer")
+
+    def test_where_a_library_path_holds_too_old_a_library(self):
+        """A drop-in that needs version 2 of a library, and a user whose LD_LIBRARY_PATH names version 1 of it."""
+        for version, names in (("1", "ONE { *; };"), ("2", "ONE { }; TWO { global: two; } ONE;")):
+            os.makedirs(self.path(f"version{version}"))
+            self.write(f"map{version}", names, 0o644)
+            self.build(f"version{version}/libdependency.so.1", "int two(void) { return 2; }", "-shared", "-fPIC",
+                       "-Wl,-soname,libdependency.so.1", f"-Wl,--version-script={self.path('map' + version)}")
+        prefix = self.path("other")
+        shutil.copytree(self.prefix, prefix)
+        self.build("other/lib/comity/libcomity_blas.so", "int two(void); int use(void) { return two(); }", "-shared", "-fPIC",
+                   self.path("version2/libdependency.so.1"), f"-Wl,--enable-new-dtags,-rpath,{self.path('version2')}")
+        comity = os.path.join(prefix, "bin/comity")
+        program = self.build("plain-program", SAY_PRELOAD)
+        self.expect(self.run_comity("run", program, program=comity), 7, out=self.preload.replace(self.prefix, prefix) + "\n")
+        result = self.run_comity("run", program, program=comity, env={"LD_LIBRARY_PATH": self.path("version1")})
+        self.expect(result, 7, out="none\n", err="does not load together with Comity")
+        result = self.run_comity("run", program, program=comity, env={"LD_LIBRARY_PATH": "/nowhere"})
+        self.expect(result, 7, out=self.preload.replace(self.prefix, prefix) + "\n")
+
+    def test_not_for_a_program_with_library_paths_that_are_fine(self):
+        program = self.build("with-runpath", SAY_PRELOAD, "-Wl,-rpath,/nowhere")
+        self.expect(self.run_comity("run", program), 7, out=self.preload + "\n")
+
+
+class scripts(cli_case):
+    def test_their_interpreters_get_the_drop_ins(self):
+        script = self.write("shell", "#!/bin/sh -e\necho $LD_PRELOAD $0 $1\n")
+        self.expect(self.run_comity("run", script, "a b"), 0, out=f"{self.preload} {script} a b\n")
+        outer = self.write("outer", f"#!{script} x\n")
+        self.expect(self.run_comity("run", outer), 0, out=f"{self.preload} {script} x\n")
+
+    def test_without_a_first_line_they_are_the_shells(self):
+        self.expect(self.run_comity("run", self.write("bare", "echo bare $1\n"), "x"), 0, out="bare x\n")
+        self.expect(self.run_comity("run", self.write("empty", "")), 0, out="")
+
+    def test_env_finds_their_interpreter(self):
+        self.expect(self.run_comity("run", self.write("by-env", "#!/usr/bin/env sh\necho $LD_PRELOAD\n")), 0,
+                    out=self.preload + "\n")
+
+
+class installation(cli_case):
+    def test_missing_drop_ins_are_an_error_that_says_where_it_looked(self):
+        lonely = self.path("lonely/bin/comity")
+        os.makedirs(os.path.dirname(lonely))
+        shutil.copy(self.comity, lonely)
+        self.expect(self.run_comity("run", "true", program=lonely), 125, out="", err=self.path("lonely/lib/comity"))
+        os.makedirs(self.path("lonely/lib/comity"))
+        self.expect(self.run_comity("run", "true", program=lonely), 125, out="", err="libgomp.so.1 and libcomity_blas.so")
+
+    def test_an_installation_may_be_moved_and_linked_to(self):
+        moved = self.path("moved")
+        shutil.copytree(self.prefix, moved)
+        link = self.path("link")
+        os.symlink(os.path.join(moved, "bin/comity"), link)
+        result = self.run_comity("run", "sh", "-c", "echo $LD_PRELOAD", program=link)
+        self.expect(result, 0, out=self.preload.replace(self.prefix, moved) + "\n")
+
+    def test_a_folder_that_cannot_be_preloaded_from_is_an_error(self):
+        blank = self.path("with blank")
+        shutil.copytree(self.prefix, blank)
+        self.expect(self.run_comity("run", "true", program=os.path.join(blank, "bin/comity")), 125, err="blank")
+
+
+class start_up(cli_case):
+    def test_costs_less_than_five_milliseconds(self):
+        def best(command):
+            times = []
+            for _ in range(30):
+                start = time.perf_counter()
+                subprocess.run(command, check=True)
+                times.append(time.perf_counter() - start)
+            return min(times)
+        self.assertLess(best([self.comity, "run", "--", "/bin/true"]) - best(["/bin/true"]), 0.005)
+
+
+if __name__ == "__main__":
+    unittest.main()
