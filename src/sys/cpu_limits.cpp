@@ -128,7 +128,8 @@ bool read_quota_v1(const char *folder, std::int64_t &quota, std::int64_t &period
 }
 
 void take_quota(hierarchy kind, const char *folder, std::size_t root_length, cpu_limits &limits) noexcept {
-    std::int64_t quota = 0, period = 0;
+    std::int64_t quota = 0;
+    std::int64_t period = 0;
     const bool known =
         kind == hierarchy::version_2 ? read_quota_v2(folder, quota, period) : read_quota_v1(folder, quota, period);
     std::int64_t thousandths = 0;
@@ -185,7 +186,8 @@ unsigned count_online(const char *root) noexcept {
     const char *text = file.next();
     std::int64_t count = 0;
     while (text) {
-        std::int64_t first = 0, last = 0;
+        std::int64_t first = 0;
+        std::int64_t last = 0;
         if (!read_number(text, first, &text) || first < 0) return 0;
         last = first;
         if (*text == '-' && (!read_number(text + 1, last, &text) || last < first)) return 0;

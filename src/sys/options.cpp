@@ -107,11 +107,14 @@ void make_printable(const char *text, char *buffer, std::size_t size) noexcept {
         const auto c = static_cast<unsigned char>(text[n]);
         buffer[n] = c < ' ' || c == 127 ? '?' : static_cast<char>(c);
     }
-    std::strcpy(buffer + n, text[n] ? "..." : "");
+    std::memcpy(buffer + n, text[n] ? "..." : "", text[n] ? 4 : 1);
 }
 
 void complain(const option &row, const char *text, unsigned cores, report_function report, void *data) noexcept {
-    char shown[68], allowed[128], line[512], instead[32];
+    char shown[68];
+    char allowed[128];
+    char line[512];
+    char instead[32];
     make_printable(text, shown, sizeof shown);
     describe_allowed(row, allowed, sizeof allowed);
     if (std::strcmp(row.variable, "COMITY_HARTS") == 0)
@@ -153,7 +156,8 @@ bool parse_option(const option &row, const char *text, std::uint64_t &number) no
 }
 
 std::size_t describe_allowed(const option &row, char *buffer, std::size_t size) noexcept {
-    const auto least = static_cast<unsigned long long>(row.least), most = static_cast<unsigned long long>(row.most);
+    const auto least = static_cast<unsigned long long>(row.least);
+    const auto most = static_cast<unsigned long long>(row.most);
     switch (row.kind) {
     case option_kind::count:
         return format_text(buffer, size, "a whole number from %llu to %llu", least, most);

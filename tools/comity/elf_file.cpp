@@ -87,7 +87,8 @@ public:
         if (!part || part->p_filesz > most_text) return {};
         std::string text(part->p_filesz, '\0');
         if (!file_.read(text.data(), text.size(), part->p_offset)) return {};
-        return text.c_str(); // up to its terminator
+        text.resize(::strnlen(text.data(), text.size()));
+        return text;
     }
 
     bool has_dynamic_section() const { return !dynamic_.empty(); }

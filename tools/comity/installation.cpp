@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 namespace comity::cli {
 
 const std::vector<std::string> &drop_in_names() {
@@ -21,13 +23,13 @@ installation find_installation() {
     std::string prefix = found.program.substr(0, found.program.rfind('/'));
     prefix.resize(prefix.rfind('/') == std::string::npos ? 0 : prefix.rfind('/'));
     for (const char *libraries : {COMITY_LIBRARY_FOLDER, "lib", "lib64"}) {
-        const std::string folder = prefix + "/" + libraries + "/comity";
+        const std::string folder = fmt::format("{}/{}/comity", prefix, libraries);
         if (!found.looked_in.empty() && found.looked_in.front() == folder) continue;
         found.looked_in.push_back(folder);
         if (::access(folder.c_str(), X_OK) != 0) continue;
         found.folder = folder;
         for (const std::string &name : drop_in_names())
-            if (::access((folder + "/" + name).c_str(), R_OK) != 0) found.missing.push_back(name);
+            if (::access(fmt::format("{}/{}", folder, name).c_str(), R_OK) != 0) found.missing.push_back(name);
         return found;
     }
     return found;

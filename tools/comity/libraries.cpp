@@ -61,7 +61,8 @@ std::unordered_map<std::string, std::string> read_loader_cache() {
     std::ifstream file("/etc/ld.so.cache", std::ios::binary);
     const std::string all((std::istreambuf_iterator<char>(file)), {});
     const std::size_t start = all.find("glibc-ld.so.cache1.1");
-    constexpr std::size_t header = 48, entry = 24;
+    constexpr std::size_t header = 48;
+    constexpr std::size_t entry = 24;
     if (start == std::string::npos || all.size() < start + header) return cache;
     std::uint32_t count = 0;
     std::memcpy(&count, all.data() + start + 20, sizeof count);
@@ -72,7 +73,7 @@ std::unordered_map<std::string, std::string> read_loader_cache() {
         std::uint32_t words[3]; // flags, name, path
         std::memcpy(words, all.data() + start + header + i * entry, sizeof words);
         const char *path = text_at(words[2]);
-        if (cache.count(text_at(words[1]))) continue; // the best comes first, but only files of this machine count
+        if (cache.contains(text_at(words[1]))) continue; // the best comes first, but only files of this machine count
         if (const auto head = read_elf_head(path); head && head->is_native) cache.emplace(text_at(words[1]), path);
     }
     return cache;
@@ -117,7 +118,7 @@ private:
         if (name.find('/') != std::string::npos) return is_native(name) ? real_path(name) : "";
         const char *library_path = std::getenv("LD_LIBRARY_PATH");
         for (const folder_list &folders : {rpath, split_folders(library_path ? library_path : "", ":;", "."), runpath})
-            if (const std::string path = find_in(folders, name); !path.empty()) return path;
+            if (std::string path = find_in(folders, name); !path.empty()) return path;
         if (cache_.empty()) cache_ = read_loader_cache();
         if (const auto at = cache_.find(name); at != cache_.end()) return real_path(at->second);
         return find_in({"/lib64", "/usr/lib64", "/lib", "/usr/lib"}, name);
@@ -125,7 +126,7 @@ private:
 
     static std::string find_in(const folder_list &folders, const std::string &name) {
         for (const std::string &folder : folders)
-            if (const std::string path = folder + "/" + name; is_native(path)) return real_path(path);
+            if (const auto path = fmt::format("{}/{}", folder, name); is_native(path)) return real_path(path);
         return {};
     }
 
@@ -186,7 +187,7 @@ process_report examine_process(long pid) {
         if (at == std::string::npos || line.find(" r-xp ") == std::string::npos) continue;
         const std::string path = line.substr(at);
         if (!seen.insert(path).second) continue;
-        const std::string inside = folder + "/root" + path;
+        const std::string inside = fmt::format("{}/root{}", folder, path);
         report.libraries.push_back({path, ::access(inside.c_str(), R_OK) == 0 ? inside : path});
     }
     return report;

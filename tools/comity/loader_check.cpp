@@ -19,8 +19,8 @@ namespace comity::cli {
 namespace {
 
 bool is_same_file(const std::string &a, const std::string &b) {
-    struct stat first {
-    }, second{};
+    struct stat first {};
+    struct stat second {};
     return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
            first.st_ino == second.st_ino;
 }
@@ -48,8 +48,7 @@ bool trace_loader(const std::string &path, const std::string &preload, std::stri
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return false;
     std::vector<std::string> variables{"LD_TRACE_LOADED_OBJECTS=1", "LD_PRELOAD=" + preload};
-    std::vector<char *> environment;
-    for (std::string &variable : variables) environment.push_back(variable.data());
+    std::vector<char *> environment{variables[0].data(), variables[1].data()};
     for (char **at = environ; *at; ++at)
         if (std::strncmp(*at, "LD_PRELOAD=", 11) != 0) environment.push_back(*at);
     environment.push_back(nullptr);

@@ -105,7 +105,7 @@ program_error find_program(const std::string &name, std::string &path) {
     std::string seen; // a file of that name that is no program
     int why = 0;
     for (const std::string &folder : split_path_list(list ? list : "/bin:/usr/bin")) {
-        path = folder.empty() ? "./" + name : folder + "/" + name;
+        path = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
         const int error = check_executable(path);
         if (error == 0) return {};
         if (seen.empty() && error == EACCES && ::access(path.c_str(), F_OK) == 0) seen = path, why = error;

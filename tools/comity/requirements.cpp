@@ -11,7 +11,8 @@ namespace comity::cli {
 namespace {
 
 bool is_older(const char *version, int major, int minor) {
-    int have_major = 0, have_minor = 0;
+    int have_major = 0;
+    int have_minor = 0;
     if (std::sscanf(version, "%d.%d", &have_major, &have_minor) != 2) return false;
     return have_major < major || (have_major == major && have_minor < minor);
 }

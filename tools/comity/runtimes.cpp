@@ -17,8 +17,8 @@ struct candidate {
     const elf_symbols &symbols;
     const elf_head &head;
 
-    bool exports(const char *name) const { return symbols.exported.count(name) != 0; }
-    bool imports(const char *name) const { return symbols.imported.count(name) != 0; }
+    bool exports(const char *name) const { return symbols.exported.contains(name); }
+    bool imports(const char *name) const { return symbols.imported.contains(name); }
     bool needs(const char *start) const {
         return std::any_of(head.needed.begin(), head.needed.end(),
                            [=](auto &name) { return begins_with(name, start); });
@@ -98,10 +98,9 @@ std::optional<runtime> recognise_others(const candidate &c) {
 
 // Libraries in which every program's threads begin, and Comity's own.
 bool is_base_library(const std::string &file) {
-    for (const char *name : {"libc.so", "libc-", "libpthread", "libstdc++", "ld-linux", "libgcc_s", "libc++",
-                             "libcomity", "libdl", "librt", "libm.so"})
-        if (begins_with(file, name)) return true;
-    return false;
+    constexpr const char *names[] = {"libc.so", "libc-",     "libpthread", "libstdc++", "ld-linux", "libgcc_s",
+                                     "libc++",  "libcomity", "libdl",      "librt",     "libm.so"};
+    return std::ranges::any_of(names, [&](const char *name) { return begins_with(file, name); });
 }
 
 // Not a runtime, but code that uses one or makes threads by itself.
@@ -132,7 +131,7 @@ std::vector<runtime> find_runtimes(const std::vector<library> &libraries) {
         const auto head = read_elf_head(lib.path);
         if (!head || !head->is_native) continue;
         const elf_symbols symbols = read_elf_symbols(lib.path);
-        if (symbols.exported.count("comity_version")) continue;
+        if (symbols.exported.contains("comity_version")) continue;
         if (auto found = recognise({file, symbols, *head})) {
             found->path = shown;
             runtimes.push_back(std::move(*found));
