@@ -1,0 +1,27 @@
+// The machine's context switch: four primitives, one assembly file per ABI.
+#pragma once
+
+namespace comity::core::arch {
+
+using after_fn = void (*)(void *arg);
+using entry_fn = void (*)(void *a, void *b);
+
+extern "C" {
+// Saves the caller's registers and stack pointer in *save, continues where `to` was saved, and there runs
+// after(arg) before the primitive that saved `to` returns: by then the old stack is free for others to run on.
+void comity_arch_switch(void **save, void *to, after_fn after, void *arg);
+
+// Saves the caller in *save and calls entry(a, b) on the stack that ends at stack_top (16-byte aligned). entry must not return.
+void comity_arch_save_call(void **save, void *stack_top, entry_fn entry, void *a, void *b);
+
+// Calls entry(a, b) on the stack that ends at stack_top; the current stack's contents are dead.
+[[noreturn]] void comity_arch_jump_call(void *stack_top, entry_fn entry, void *a, void *b);
+
+// Continues where `to` was saved and there runs after(arg); the current stack's contents are dead.
+[[noreturn]] void comity_arch_resume(void *to, after_fn after, void *arg);
+
+// An `after` that does nothing.
+void comity_arch_nothing(void *arg);
+}
+
+} // namespace comity::core::arch

@@ -1,0 +1,142 @@
+/* Context switch, AAPCS64. The frame of a saved context, from its saved stack pointer upwards:
+ *
+ *      +0    x29, x30 (frame pointer, return address)
+ *      +16   x19, x20      +32  x21, x22     +48  x23, x24
+ *      +64   x25, x26      +80  x27, x28
+ *      +96   d8, d9        +112 d10, d11     +128 d12, d13    +144 d14, d15
+ *      +160  FPCR, pad
+ *
+ * tools/gdb reads this frame to show parked contexts: change both together. */
+#if defined(__aarch64__)
+
+#define FRAME 176
+
+#define FRAME_SAVE \
+        sub     sp, sp, #FRAME; .cfi_adjust_cfa_offset FRAME; \
+        stp     x29, x30, [sp]; .cfi_rel_offset x29, 0; .cfi_rel_offset x30, 8; \
+        stp     x19, x20, [sp, #16]; .cfi_rel_offset x19, 16; .cfi_rel_offset x20, 24; \
+        stp     x21, x22, [sp, #32]; .cfi_rel_offset x21, 32; .cfi_rel_offset x22, 40; \
+        stp     x23, x24, [sp, #48]; .cfi_rel_offset x23, 48; .cfi_rel_offset x24, 56; \
+        stp     x25, x26, [sp, #64]; .cfi_rel_offset x25, 64; .cfi_rel_offset x26, 72; \
+        stp     x27, x28, [sp, #80]; .cfi_rel_offset x27, 80; .cfi_rel_offset x28, 88; \
+        stp     d8, d9, [sp, #96]; \
+        stp     d10, d11, [sp, #112]; \
+        stp     d12, d13, [sp, #128]; \
+        stp     d14, d15, [sp, #144]; \
+        mrs     x9, fpcr; \
+        str     x9, [sp, #160]
+
+#define FRAME_RESTORE \
+        ldr     x9, [sp, #160]; \
+        mrs     x10, fpcr; \
+        cmp     x9, x10; \
+        b.eq    1f; \
+        msr     fpcr, x9; \
+1:      ldp     d14, d15, [sp, #144]; \
+        ldp     d12, d13, [sp, #128]; \
+        ldp     d10, d11, [sp, #112]; \
+        ldp     d8, d9, [sp, #96]; \
+        ldp     x27, x28, [sp, #80]; \
+        ldp     x25, x26, [sp, #64]; \
+        ldp     x23, x24, [sp, #48]; \
+        ldp     x21, x22, [sp, #32]; \
+        ldp     x19, x20, [sp, #16]; \
+        ldp     x29, x30, [sp]; \
+        add     sp, sp, #FRAME; .cfi_adjust_cfa_offset -FRAME
+
+        .text
+
+/* void comity_arch_switch(void **save /x0/, void *to /x1/, after_fn after /x2/, void *arg /x3/) */
+        .globl  comity_arch_switch
+        .hidden comity_arch_switch
+        .type   comity_arch_switch, %function
+        .p2align 4
+comity_arch_switch:
+        .cfi_startproc
+        hint    #34                     /* bti c */
+        FRAME_SAVE
+        mov     x9, sp
+        str     x9, [x0]
+        mov     sp, x1
+        FRAME_RESTORE
+        mov     x0, x3
+        mov     x16, x2                 /* x16: a tail call that BTI accepts */
+        br      x16
+        .cfi_endproc
+        .size   comity_arch_switch, .-comity_arch_switch
+
+/* void comity_arch_save_call(void **save /x0/, void *stack_top /x1/, entry_fn entry /x2/, void *a /x3/, void *b /x4/) */
+        .globl  comity_arch_save_call
+        .hidden comity_arch_save_call
+        .type   comity_arch_save_call, %function
+        .p2align 4
+comity_arch_save_call:
+        .cfi_startproc
+        hint    #34
+        FRAME_SAVE
+        mov     x9, sp
+        str     x9, [x0]
+        .cfi_endproc
+        .cfi_startproc                  /* from here on a backtrace ends: the stack is new */
+        .cfi_undefined x30
+        mov     sp, x1
+        mov     x0, x3
+        mov     x1, x4
+        mov     x29, #0
+        mov     x30, #0
+        blr     x2
+        brk     #1
+        .cfi_endproc
+        .size   comity_arch_save_call, .-comity_arch_save_call
+
+/* void comity_arch_jump_call(void *stack_top /x0/, entry_fn entry /x1/, void *a /x2/, void *b /x3/) */
+        .globl  comity_arch_jump_call
+        .hidden comity_arch_jump_call
+        .type   comity_arch_jump_call, %function
+        .p2align 4
+comity_arch_jump_call:
+        .cfi_startproc
+        .cfi_undefined x30
+        hint    #34
+        mov     sp, x0
+        mov     x9, x1
+        mov     x0, x2
+        mov     x1, x3
+        mov     x29, #0
+        mov     x30, #0
+        blr     x9
+        brk     #1
+        .cfi_endproc
+        .size   comity_arch_jump_call, .-comity_arch_jump_call
+
+/* void comity_arch_resume(void *to /x0/, after_fn after /x1/, void *arg /x2/) */
+        .globl  comity_arch_resume
+        .hidden comity_arch_resume
+        .type   comity_arch_resume, %function
+        .p2align 4
+comity_arch_resume:
+        .cfi_startproc
+        .cfi_def_cfa sp, FRAME
+        hint    #34
+        mov     sp, x0
+        FRAME_RESTORE
+        mov     x0, x2
+        mov     x16, x1
+        br      x16
+        .cfi_endproc
+        .size   comity_arch_resume, .-comity_arch_resume
+
+/* void comity_arch_nothing(void *) */
+        .globl  comity_arch_nothing
+        .hidden comity_arch_nothing
+        .type   comity_arch_nothing, %function
+        .p2align 4
+comity_arch_nothing:
+        .cfi_startproc
+        hint    #34
+        ret
+        .cfi_endproc
+        .size   comity_arch_nothing, .-comity_arch_nothing
+
+        .section .note.GNU-stack, "", %progbits
+#endif

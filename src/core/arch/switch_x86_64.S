@@ -1,0 +1,139 @@
+/* Context switch, System V ABI for x86-64. The frame of a saved context, from its saved stack pointer upwards:
+ *
+ *      +0   MXCSR (4 bytes), x87 control word (2), pad
+ *      +8   r15
+ *      +16  r14
+ *      +24  r13
+ *      +32  r12
+ *      +40  rbx
+ *      +48  rbp
+ *      +56  return address
+ *
+ * src/../tools/gdb reads this frame to show parked contexts: change both together. */
+#if defined(__x86_64__)
+
+#define FRAME_SAVE \
+        pushq   %rbp; .cfi_adjust_cfa_offset 8; .cfi_rel_offset rbp, 0; \
+        pushq   %rbx; .cfi_adjust_cfa_offset 8; .cfi_rel_offset rbx, 0; \
+        pushq   %r12; .cfi_adjust_cfa_offset 8; .cfi_rel_offset r12, 0; \
+        pushq   %r13; .cfi_adjust_cfa_offset 8; .cfi_rel_offset r13, 0; \
+        pushq   %r14; .cfi_adjust_cfa_offset 8; .cfi_rel_offset r14, 0; \
+        pushq   %r15; .cfi_adjust_cfa_offset 8; .cfi_rel_offset r15, 0; \
+        subq    $8, %rsp; .cfi_adjust_cfa_offset 8; \
+        stmxcsr (%rsp); \
+        fnstcw  4(%rsp)
+
+        /* Loading a control word that is already in force costs tens of cycles, so compare first. `live` is scratch below rsp. */
+#define FRAME_RESTORE \
+        stmxcsr -8(%rsp); \
+        movl    -8(%rsp), %eax; \
+        cmpl    (%rsp), %eax; \
+        je      1f; \
+        ldmxcsr (%rsp); \
+1:      fnstcw  -8(%rsp); \
+        movzwl  -8(%rsp), %eax; \
+        cmpw    4(%rsp), %ax; \
+        je      2f; \
+        fldcw   4(%rsp); \
+2:      addq    $8, %rsp; .cfi_adjust_cfa_offset -8; \
+        popq    %r15; .cfi_adjust_cfa_offset -8; .cfi_restore r15; \
+        popq    %r14; .cfi_adjust_cfa_offset -8; .cfi_restore r14; \
+        popq    %r13; .cfi_adjust_cfa_offset -8; .cfi_restore r13; \
+        popq    %r12; .cfi_adjust_cfa_offset -8; .cfi_restore r12; \
+        popq    %rbx; .cfi_adjust_cfa_offset -8; .cfi_restore rbx; \
+        popq    %rbp; .cfi_adjust_cfa_offset -8; .cfi_restore rbp
+
+        .text
+
+/* void comity_arch_switch(void **save /rdi/, void *to /rsi/, after_fn after /rdx/, void *arg /rcx/) */
+        .globl  comity_arch_switch
+        .hidden comity_arch_switch
+        .type   comity_arch_switch, @function
+        .p2align 4
+comity_arch_switch:
+        .cfi_startproc
+        endbr64
+        FRAME_SAVE
+        movq    %rsp, (%rdi)
+        movq    %rsi, %rsp
+        FRAME_RESTORE
+        movq    %rcx, %rdi
+        jmp     *%rdx                   /* returns to the caller of the saved switch */
+        .cfi_endproc
+        .size   comity_arch_switch, .-comity_arch_switch
+
+/* void comity_arch_save_call(void **save /rdi/, void *stack_top /rsi/, entry_fn entry /rdx/, void *a /rcx/, void *b /r8/) */
+        .globl  comity_arch_save_call
+        .hidden comity_arch_save_call
+        .type   comity_arch_save_call, @function
+        .p2align 4
+comity_arch_save_call:
+        .cfi_startproc
+        endbr64
+        FRAME_SAVE
+        movq    %rsp, (%rdi)
+        .cfi_endproc
+        .cfi_startproc                  /* from here on a backtrace ends: the stack is new */
+        .cfi_undefined rip
+        movq    %rsi, %rsp
+        movq    %rcx, %rdi
+        movq    %r8, %rsi
+        xorl    %ebp, %ebp
+        pushq   $0                      /* ends frame-pointer walks as well */
+        pushq   $0
+        call    *%rdx
+        ud2
+        .cfi_endproc
+        .size   comity_arch_save_call, .-comity_arch_save_call
+
+/* void comity_arch_jump_call(void *stack_top /rdi/, entry_fn entry /rsi/, void *a /rdx/, void *b /rcx/) */
+        .globl  comity_arch_jump_call
+        .hidden comity_arch_jump_call
+        .type   comity_arch_jump_call, @function
+        .p2align 4
+comity_arch_jump_call:
+        .cfi_startproc
+        .cfi_undefined rip
+        endbr64
+        movq    %rdi, %rsp
+        movq    %rsi, %rax
+        movq    %rdx, %rdi
+        movq    %rcx, %rsi
+        xorl    %ebp, %ebp
+        pushq   $0
+        pushq   $0
+        call    *%rax
+        ud2
+        .cfi_endproc
+        .size   comity_arch_jump_call, .-comity_arch_jump_call
+
+/* void comity_arch_resume(void *to /rdi/, after_fn after /rsi/, void *arg /rdx/) */
+        .globl  comity_arch_resume
+        .hidden comity_arch_resume
+        .type   comity_arch_resume, @function
+        .p2align 4
+comity_arch_resume:
+        .cfi_startproc
+        .cfi_def_cfa rsp, 64
+        endbr64
+        movq    %rdi, %rsp
+        FRAME_RESTORE
+        movq    %rdx, %rdi
+        jmp     *%rsi
+        .cfi_endproc
+        .size   comity_arch_resume, .-comity_arch_resume
+
+/* void comity_arch_nothing(void *) */
+        .globl  comity_arch_nothing
+        .hidden comity_arch_nothing
+        .type   comity_arch_nothing, @function
+        .p2align 4
+comity_arch_nothing:
+        .cfi_startproc
+        endbr64
+        ret
+        .cfi_endproc
+        .size   comity_arch_nothing, .-comity_arch_nothing
+
+        .section .note.GNU-stack, "", @progbits
+#endif

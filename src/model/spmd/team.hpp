@@ -1,0 +1,39 @@
+// Teams: the same function on n ranks at once (SPMD; Pan, section 6.1), kept hot between regions at every level of nesting
+// (Iwasaki, section 4.3.1). A team is a scheduler in the tree; its ranks are full contexts, so thread-local storage, errno and
+// exceptions are each rank's own. Ranks run on as many harts as the tree grants, at least on the caller's; they are not
+// guaranteed to run at the same time unless the region is a gang.
+#pragma once
+
+namespace comity::spmd {
+
+class team;
+
+using body_fn = void (*)(void *arg, unsigned rank);
+
+// The calling context's hot team of the next level, made able to run `ranks` (>= 1) ranks. It may hold fewer when contexts
+// cannot be had (no memory or threads; one warning): size() says how many. Valid until the region ends or prepare is called
+// again by this context. A thread that Comity did not make is adopted and gets a hart first.
+// Any thread, or a context; not in a scheduler callback. May switch.
+team *prepare(unsigned ranks) noexcept;
+
+unsigned size(const team *t) noexcept;
+
+enum class region_kind : unsigned char {
+    cooperative, // ranks may take turns on a hart
+    gang,        // ranks may wait for each other without telling Comity: those that no hart takes up at once
+                 // run on kernel threads of their own
+};
+
+// Runs body(arg, r) for every r in [0, size): the caller is rank 0. Returns when all have returned. May switch; returns on
+// the caller's own kernel thread if the caller is an adopted thread.
+void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative) noexcept;
+
+// How many harts the caller could have for a region right now: its own and those that nobody uses. A hint, stale at once.
+// Any thread. Never switches.
+unsigned free_harts() noexcept;
+
+// Lets other ready contexts of the caller's scheduler run on this hart, if there are any; false when there are none.
+// Context. May switch.
+bool yield() noexcept;
+
+} // namespace comity::spmd
