@@ -5,18 +5,44 @@
 // Protocol and proof: README.md in this folder.
 #pragma once
 
+#include "core/context.hpp"
+#include "core/spinlock.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
 namespace comity::sync {
 
 class wait_list {
   public:
     // Returns when ready() is true. ready() may be called several times, on the caller's context and, while the caller is being
     // parked, on the transition context: it must only read atomics. Any thread or context; may switch.
-    template <class Ready> void wait(Ready &&ready) noexcept;
+    template <class Ready> void wait(Ready &&ready) noexcept {
+        while (!ready())
+            wait_once([](void *r) noexcept { return (*static_cast<std::remove_reference_t<Ready> *>(r))(); }, &ready);
+    }
 
-    // To be called after the condition was made true (by a release store or stronger): wakes everybody who waits.
+    // To be called after the condition was made true (by a release store or stronger): wakes everybody who waits, or one.
     // Any thread; never switches. The wait_list must outlive the call.
     void wake_all() noexcept;
     void wake_one() noexcept;
+
+  private:
+    using ready_fn = bool (*)(void *) noexcept;
+    struct waiting {
+        wait_list *list;
+        ready_fn ready;
+        void *arg;
+    };
+    void wait_once(ready_fn ready, void *arg) noexcept;
+    bool enqueue(core::context *c, ready_fn ready, void *arg) noexcept;
+    static void park(core::context *c, void *w);
+    static void wait_in_kernel(core::context *c, waiting &w) noexcept;
+
+    std::atomic<std::uint32_t> count_{0}; // contexts in the list; written under lock_
+    core::spinlock lock_;
+    core::context *first_ = nullptr, *last_ = nullptr; // under lock_
 };
 
 } // namespace comity::sync

@@ -1,0 +1,380 @@
+#include "core/base.hpp"
+
+#include "core/chaos.hpp"
+#include "core/runtime.hpp"
+#include "sys/message.hpp"
+
+#include <new>
+
+namespace comity::core {
+
+namespace {
+
+// A base scheduler's children are the root schedulers, one or more for each thread of the program that is inside Comity.
+void base_request(comity_sched_t *, comity_sched_t *child, int) {
+    base().request(unwrap(child));
+}
+void base_enter(comity_sched_t *) { sys::fatal("comity_sched_enter", "the base scheduler cannot be entered"); }
+void base_yield(comity_sched_t *, comity_sched_t *) { base().yielded(current_carrier()); }
+void base_block(comity_sched_t *, comity_context_t *) { base().yielded(current_carrier()); }
+void base_unblock(comity_sched_t *, comity_context_t *c) { post_home(unwrap(c)); }
+
+constexpr comity_sched_callbacks_t callbacks{nullptr, nullptr, base_request, base_enter, base_yield, base_block, base_unblock};
+
+alignas(base_scheduler) unsigned char storage[sizeof(base_scheduler)]; // never destroyed: harts may run until the process ends
+
+// How long an adopted thread that others wait for may go on taking its kept hart again.
+constexpr std::uint64_t quantum_us = 1000;
+// A thread that needs its first hart leaves the keepers at least this long to come back.
+constexpr std::uint64_t grace_us = 20;
+
+} // namespace
+
+base_scheduler &base() noexcept { return *std::launder(reinterpret_cast<base_scheduler *>(storage)); }
+
+void base_scheduler::start(unsigned n) noexcept {
+    new (storage) base_scheduler;
+    base_scheduler &b = base();
+    b.callbacks = &core::callbacks;
+    b.parent = nullptr;
+    b.registrant = nullptr;
+    b.magic = registered_magic;
+    b.harts_ = new hart[n];
+    b.count_ = n;
+    b.words_used_ = (n + 63) / 64;
+    for (unsigned i = 0; i < n; ++i) {
+        b.harts_[i].id = static_cast<int>(i);
+        b.idle_[i / 64].fetch_or(std::uint64_t{1} << (i % 64), std::memory_order_relaxed);
+    }
+}
+
+// ---- The idle set: whoever clears a hart's bit holds the hart.
+
+hart *base_scheduler::claim_idle() noexcept {
+    for (unsigned w = 0; w < words_used_; ++w) {
+        std::uint64_t bits = idle_[w].load(std::memory_order_relaxed);
+        while (bits) {
+            const std::uint64_t bit = bits & -bits;
+            if (idle_[w].compare_exchange_weak(bits, bits & ~bit, std::memory_order_acq_rel, std::memory_order_relaxed)) // acq_rel[idle]
+                return &harts_[w * 64 + static_cast<unsigned>(__builtin_ctzll(bit))];
+        }
+    }
+    return nullptr;
+}
+
+bool base_scheduler::claim_idle(hart *h) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << (h->id % 64);
+    return idle_[h->id / 64].fetch_and(~bit, std::memory_order_acq_rel) & bit; // acq_rel[idle]
+}
+
+void base_scheduler::put_idle(hart *h) noexcept {
+    idle_[h->id / 64].fetch_or(std::uint64_t{1} << (h->id % 64), std::memory_order_acq_rel); // acq_rel[idle]
+    // Pairs with the fence of whoever announces a demand and then looks at the idle set: one of the two sees the other.
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
+    chaos_point();
+}
+
+unsigned base_scheduler::idle_count() const noexcept {
+    unsigned n = 0;
+    for (unsigned w = 0; w < words_used_; ++w)
+        n += static_cast<unsigned>(__builtin_popcountll(idle_[w].load(std::memory_order_relaxed)));
+    return n;
+}
+
+// ---- Kept harts
+
+hart *base_scheduler::take_kept(std::uint64_t grace) noexcept {
+    const std::uint64_t now = sys::ticks();
+    for (unsigned i = 0; i < count_; ++i) {
+        carrier *keeper = harts_[i].keeper.load(std::memory_order_acquire); // acquire[keeper]
+        if (keeper && now - harts_[i].kept_since.load(std::memory_order_relaxed) >= grace &&
+            harts_[i].keeper.compare_exchange_strong(keeper, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
+            return &harts_[i];
+    }
+    return nullptr;
+}
+
+// A keeper that is not on a core (it sleeps: waits for a lock, for input) does not need its hart. Two looks at its CPU clock
+// tell; they cost two system calls, so only harts kept for a while are looked at.
+hart *base_scheduler::take_kept_of_sleeper() noexcept {
+    const std::uint64_t now = sys::ticks();
+    for (unsigned i = 0; i < count_; ++i) {
+        carrier *keeper = harts_[i].keeper.load(std::memory_order_acquire); // acquire[keeper]
+        if (!keeper || now - harts_[i].kept_since.load(std::memory_order_relaxed) < grace_us * ticks_per_us())
+            continue;
+        const int id = harts_[i].keeper_id.load(std::memory_order_relaxed);
+        const std::int64_t before = sys::thread_cpu_ns(id);
+        for (const std::uint64_t from = sys::ticks(); sys::ticks() - from < ticks_per_us();)
+            sys::cpu_relax();
+        if (before >= 0 && sys::thread_cpu_ns(id) != before)
+            continue;
+        if (harts_[i].keeper.compare_exchange_strong(keeper, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
+            return &harts_[i];
+    }
+    return nullptr;
+}
+
+// ---- Giving
+
+void base_scheduler::give(hart *h, carrier *to, sched *into) noexcept {
+    to->granted = {h, into};
+    to->park.wake();
+}
+
+// Can the hart be carried by a worker? Makes one if need be.
+bool base_scheduler::has_worker(hart *h) noexcept {
+    if (h->worker)
+        return true;
+    if (no_more_workers_.load(std::memory_order_relaxed))
+        return false;
+    if (worker_of(h))
+        return true;
+    if (!no_more_workers_.exchange(true, std::memory_order_relaxed))
+        sys::warn("no kernel thread to be had for hart %d; going on with fewer (see ulimit -u, and the limits on memory and pids)", h->id);
+    return false;
+}
+
+carrier *base_scheduler::pop_waiter() noexcept {
+    if (waiting_.load(std::memory_order_relaxed) == 0)
+        return nullptr;
+    lock_.lock();
+    carrier *k = first_;
+    if (k) {
+        first_ = k->next;
+        if (!first_)
+            last_ = nullptr;
+        waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+    lock_.unlock();
+    return k;
+}
+
+bool base_scheduler::remove_waiter(carrier *k) noexcept {
+    lock_.lock();
+    bool found = false;
+    for (carrier **at = &first_, *before = nullptr; *at; before = *at, at = &(*at)->next) {
+        if (*at == k) {
+            *at = k->next;
+            if (last_ == k)
+                last_ = before;
+            waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+            found = true;
+            break;
+        }
+    }
+    lock_.unlock();
+    return found;
+}
+
+// Takes a wanted hart of the next root that still wants one; under the lock no root of the list can unregister.
+sched *base_scheduler::reserve_wanting() noexcept {
+    if (wanting_.load(std::memory_order_relaxed) == 0)
+        return nullptr;
+    lock_.lock();
+    sched *found = nullptr;
+    while (first_root_ && !found) {
+        sched *root = first_root_;
+        if (root->reserve())
+            found = root;
+        if (!found || wanted_of(root->account.load(std::memory_order_relaxed)) == 0) {
+            first_root_ = root->next_wanting;
+            root->listed = false;
+            wanting_.store(wanting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        } else if (root->next_wanting) { // to the end: the roots take turns
+            first_root_ = root->next_wanting;
+            last_root_->next_wanting = root;
+            root->next_wanting = nullptr;
+            last_root_ = root;
+        }
+    }
+    if (!first_root_)
+        last_root_ = nullptr;
+    lock_.unlock();
+    return found;
+}
+
+bool base_scheduler::serve_demand(hart *h) noexcept {
+    if (carrier *waiter = pop_waiter()) {
+        give(h, waiter, nullptr);
+        return true;
+    }
+    if (wanting_.load(std::memory_order_relaxed) == 0 || !has_worker(h))
+        return false;
+    sched *root = reserve_wanting();
+    if (root)
+        give(h, h->worker, root);
+    return root;
+}
+
+void base_scheduler::release(hart *h) noexcept {
+    for (;;) {
+        if (pressed() && serve_demand(h))
+            return;
+        put_idle(h);
+        if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && no_more_workers_.load(std::memory_order_relaxed)))
+            return;
+        if (!claim_idle(h))
+            return; // whoever claimed it serves somebody
+    }
+}
+
+// ---- What roots ask for
+
+void base_scheduler::request(sched *root) noexcept {
+    if (count_ == 1 || harts_of(root->account.load(std::memory_order_relaxed)) >= count_)
+        return root->want_none();
+    while (wanted_of(root->account.load(std::memory_order_relaxed)) != 0) {
+        hart *h = claim_idle();
+        if (!h)
+            h = take_kept_of_sleeper();
+        if (!h)
+            break;
+        if (!has_worker(h) || !root->reserve())
+            return release(h);
+        give(h, h->worker, root);
+    }
+    if (wanted_of(root->account.load(std::memory_order_relaxed)) == 0)
+        return;
+    lock_.lock();
+    if (!root->listed) {
+        root->listed = true;
+        root->next_wanting = nullptr;
+        (last_root_ ? last_root_->next_wanting : first_root_) = root;
+        last_root_ = root;
+        wanting_.store(wanting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    lock_.unlock();
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
+    chaos_point();
+    if (hart *h = claim_idle())
+        release(h); // became idle before it could see the demand
+}
+
+void base_scheduler::withdraw(sched *root) noexcept {
+    if (!root->listed) // written under the lock by this root's own harts only, or cleared by others
+        return;
+    lock_.lock();
+    for (sched **at = &first_root_, *before = nullptr; *at; before = *at, at = &(*at)->next_wanting) {
+        if (*at == root) {
+            *at = root->next_wanting;
+            if (last_root_ == root)
+                last_root_ = before;
+            root->listed = false;
+            wanting_.store(wanting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+            break;
+        }
+    }
+    lock_.unlock();
+}
+
+// ---- Adopted threads
+
+void base_scheduler::acquire(carrier *k) noexcept {
+    if (hart *h = k->kept) {
+        k->kept = nullptr;
+        carrier *expected = k;
+        if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
+            k->carried = h;
+            k->current_sched = this;
+            return;
+        }
+    }
+    hart *h = claim_idle();
+    if (!h)
+        h = take_kept(grace_us * ticks_per_us());
+    if (h)
+        k->carried = h;
+    else
+        wait_for_hart(k);
+    k->granted_at = sys::ticks();
+    k->current_sched = this;
+    ++k->count.grants;
+}
+
+void base_scheduler::wait_for_hart(carrier *k) noexcept {
+    lock_.lock();
+    k->next = nullptr;
+    (last_ ? last_->next : first_) = k;
+    last_ = k;
+    waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    lock_.unlock();
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
+    chaos_point();
+    for (;;) {
+        hart *h = claim_idle();
+        if (!h)
+            h = take_kept(grace_us * ticks_per_us());
+        if (h) {
+            if (remove_waiter(k)) {
+                k->carried = h;
+                return;
+            }
+            release(h); // somebody is giving us another one
+        }
+        // Keepers come and go without looking at the queue, so look again now and then.
+        if (k->park.wait_until(sys::now_ns() + 500'000)) {
+            k->carried = k->granted.h;
+            return;
+        }
+    }
+}
+
+void base_scheduler::leave(carrier *k) noexcept {
+    hart *h = k->carried;
+    k->carried = nullptr;
+    const std::uint64_t now = sys::ticks();
+    if (waiting_.load(std::memory_order_relaxed) != 0 && now - k->granted_at > quantum_us * ticks_per_us())
+        return release(h);
+    k->kept = h;
+    h->kept_since.store(now, std::memory_order_relaxed);
+    h->keeper_id.store(k->kernel_id, std::memory_order_relaxed);
+    h->keeper.store(k, std::memory_order_release); // release[keeper]
+}
+
+// ---- Harts that come back
+
+void base_scheduler::yielded(carrier *k) noexcept {
+    hart *h = k->carried;
+    k->current_sched = this;
+    if (k->adopted) { // carries for nobody but its own thread
+        k->carried = nullptr;
+        release(h);
+        sleep_at_home(k);
+    }
+    for (;;) {
+        if (carrier *waiter = pop_waiter()) {
+            k->carried = nullptr;
+            give(h, waiter, nullptr);
+            break;
+        }
+        if (sched *root = reserve_wanting())
+            enter(k, root);
+        k->carried = nullptr;
+        put_idle(h);
+        if (!pressed() || !claim_idle(h))
+            break;
+        k->carried = h;
+    }
+    wait_for_grant(k);
+}
+
+void base_scheduler::after_fork(carrier *survivor) noexcept {
+    // No other kernel thread is left: no lock is held for good, nobody waits, every other hart is idle and has no worker.
+    new (&lock_) spinlock;
+    first_ = last_ = nullptr;
+    first_root_ = last_root_ = nullptr;
+    waiting_.store(0, std::memory_order_relaxed);
+    wanting_.store(0, std::memory_order_relaxed);
+    no_more_workers_.store(false, std::memory_order_relaxed);
+    for (unsigned i = 0; i < count_; ++i) {
+        hart *h = &harts_[i];
+        h->worker = survivor && !survivor->adopted && survivor->carried == h ? survivor : nullptr;
+        const bool own = survivor && (survivor->carried == h || (survivor->kept == h && h->keeper.load(std::memory_order_relaxed) == survivor));
+        if (!own) {
+            h->keeper.store(nullptr, std::memory_order_relaxed);
+            idle_[i / 64].fetch_or(std::uint64_t{1} << (i % 64), std::memory_order_relaxed);
+        }
+    }
+}
+
+} // namespace comity::core

@@ -1,0 +1,70 @@
+// The base scheduler: the root of the tree. Owns the harts, grants them to the schedulers of the program's threads, parks
+// idle carriers, and lets adopted threads wait for their first hart. Protocols: README.md.
+#pragma once
+
+#include "core/sched.hpp"
+#include "core/spinlock.hpp"
+
+#include <atomic>
+
+namespace comity::core {
+
+class base_scheduler : public sched {
+  public:
+    void start(unsigned harts) noexcept;
+    unsigned hart_count() const noexcept { return count_; }
+
+    // The calling adopted carrier gets a hart: its kept one, an idle one, or it waits its turn. Does not switch; may sleep.
+    void acquire(carrier *k) noexcept;
+    // The calling adopted carrier's outermost region has ended: it keeps the hart, or hands it to a thread that waits.
+    void leave(carrier *k) noexcept;
+    // The thread ends or sleeps: the hart goes to whoever needs it, or becomes idle.
+    void release(hart *h) noexcept;
+
+    // Grants idle harts to a root scheduler that wants some, or remembers it. The caller holds a hart in `root`, or a pin.
+    void request(sched *root) noexcept;
+    // Takes a root out of the list of those that want harts.
+    void withdraw(sched *root) noexcept;
+
+    // Somebody waits for a hart: whoever spins without work should give his up.
+    bool pressed() const noexcept {
+        return waiting_.load(std::memory_order_relaxed) != 0 || wanting_.load(std::memory_order_relaxed) != 0;
+    }
+    unsigned idle_count() const noexcept;
+
+    void yielded(carrier *k) noexcept; // the body of the yield callback; does not return
+    void after_fork(carrier *survivor) noexcept;
+
+    hart *harts() noexcept { return harts_; }
+
+  private:
+    static constexpr unsigned max_harts = 1024, words = max_harts / 64;
+
+    hart *claim_idle() noexcept;
+    bool claim_idle(hart *h) noexcept;
+    void put_idle(hart *h) noexcept;
+    hart *take_kept(std::uint64_t grace) noexcept;
+    hart *take_kept_of_sleeper() noexcept;
+    carrier *pop_waiter() noexcept;
+    bool remove_waiter(carrier *k) noexcept;
+    sched *reserve_wanting() noexcept;
+    void give(hart *h, carrier *to, sched *into) noexcept;
+    bool has_worker(hart *h) noexcept;
+    bool serve_demand(hart *h) noexcept;
+    void wait_for_hart(carrier *k) noexcept;
+
+    hart *harts_ = nullptr;
+    unsigned count_ = 0;
+    unsigned words_used_ = 0;
+    alignas(64) std::atomic<std::uint64_t> idle_[words]{}; // bit i: hart i is idle, and whoever clears it holds the hart
+    alignas(64) std::atomic<std::uint32_t> waiting_{0};    // adopted threads in the queue; written under lock_
+    std::atomic<std::uint32_t> wanting_{0};                // roots in the list; written under lock_
+    spinlock lock_;
+    carrier *first_ = nullptr, *last_ = nullptr;           // the queue of adopted threads, under lock_
+    sched *first_root_ = nullptr, *last_root_ = nullptr;   // the list of roots, under lock_
+    std::atomic<bool> no_more_workers_{false};             // a kernel thread could not be made
+};
+
+base_scheduler &base() noexcept;
+
+} // namespace comity::core

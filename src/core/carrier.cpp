@@ -1,0 +1,219 @@
+#include "core/carrier.hpp"
+
+#include "core/chaos.hpp"
+#include "core/runtime.hpp"
+#include "core/sched.hpp"
+#include "core/base.hpp"
+#include "sys/futex.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/message.hpp"
+
+#include <cxxabi.h>
+#include <new>
+
+namespace comity::core {
+
+// ---- Parking
+
+bool parker::take() noexcept {
+    if (word_.load(std::memory_order_relaxed) != token)
+        return false;
+    word_.exchange(empty, std::memory_order_acquire); // acquire[park-token]
+    return true;
+}
+
+bool parker::sleep_until(std::int64_t deadline) noexcept {
+    std::uint32_t expected = empty;
+    // A token that came meanwhile makes this fail, so a wake cannot be lost between the last look and the sleep.
+    if (word_.compare_exchange_strong(expected, parked, std::memory_order_relaxed)) {
+        note_asleep();
+        for (;;) {
+            const bool late = sys::futex_wait(word_, parked, deadline) == sys::wait_result::timed_out;
+            if (word_.load(std::memory_order_relaxed) == token)
+                break;
+            expected = parked;
+            if (late && word_.compare_exchange_strong(expected, empty, std::memory_order_relaxed)) {
+                note_awake();
+                return false;
+            }
+        }
+        note_awake();
+    }
+    word_.exchange(empty, std::memory_order_acquire); // acquire[park-token]
+    return true;
+}
+
+bool parker::wait_until(std::int64_t deadline) noexcept { return take() || sleep_until(deadline); }
+
+void parker::wake() noexcept {
+    chaos_point();
+    if (word_.exchange(token, std::memory_order_release) == parked) // release[park-token]
+        sys::futex_wake(word_);
+}
+
+// ---- Switching
+
+namespace {
+
+// From here to the stack switch the TLS is the target's, the stack the old one: nothing may use thread-local variables.
+COMITY_UNSANITIZED inline void set_current(carrier *k, context *from, context *to) noexcept {
+    ++k->count.switches;
+    if (from->shares_tls)
+        from->caught = *k->caught;
+    k->current = to;
+    to->on = k;
+    context **slot = to->slot ? to->slot : k->slot;
+    const std::uintptr_t base = to->tls_base ? to->tls_base : k->tls_base;
+    if (base != k->tls_now) {
+        k->tls_now = base;
+        set_tls_base(base);
+    }
+    *slot = to;
+    if (to->shares_tls)
+        *k->caught = to->caught;
+    if (!to->tls_base || to->shares_tls)
+        to->fiber.enter(to->stack.bottom, to->stack.size());
+}
+
+COMITY_UNSANITIZED inline void arrived(context *self) noexcept {
+    if (!self->tls_base || self->shares_tls)
+        self->fiber.entered();
+}
+
+struct entry_state {
+    static COMITY_UNSANITIZED void pause_entry(void *a, void *b) {
+        auto *c = static_cast<context *>(a);
+        auto *k = static_cast<carrier *>(b);
+        arrived(&k->transition);
+        k->pause_fn(c, k->pause_arg);
+        sys::fatal("comity_context_pause", "the pause function returned; it must end by giving the hart away");
+    }
+    static COMITY_UNSANITIZED void start_entry(void *a, void *) {
+        auto *c = static_cast<context *>(a);
+        arrived(c);
+        if (auto *k = c->on; k->start_after) {
+            auto *after = k->start_after;
+            k->start_after = nullptr;
+            after(k->start_after_arg);
+        }
+        c->fn(c->arg);
+        sys::fatal("comity_context_run", "the context's function returned; it must end with comity_context_exit");
+    }
+};
+
+} // namespace
+
+COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept {
+    chaos_point();
+    from->state = context_state::paused;
+    to->state = context_state::running;
+    set_current(from->on, from, to);
+    arch::comity_arch_switch(&from->sp, to->sp, after, arg);
+    arrived(from);
+}
+
+COMITY_UNSANITIZED void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
+                                     void *after_arg) noexcept {
+    carrier *k = from->on;
+    from->state = context_state::paused;
+    to->state = context_state::running;
+    to->fn = fn;
+    to->arg = arg;
+    k->start_after = after;
+    k->start_after_arg = after_arg;
+    set_current(k, from, to);
+    arch::comity_arch_save_call(&from->sp, to->stack_top, entry_state::start_entry, to, k);
+    arrived(from);
+}
+
+COMITY_UNSANITIZED void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept {
+    chaos_point();
+    carrier *k = from->on;
+    from->state = context_state::paused;
+    k->pause_fn = fn;
+    k->pause_arg = arg;
+    set_current(k, from, &k->transition);
+    arch::comity_arch_save_call(&from->sp, k->transition.stack_top, entry_state::pause_entry, from, k);
+    arrived(from);
+}
+
+COMITY_UNSANITIZED void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept {
+    carrier *k = from->on;
+    from->state = context_state::exited;
+    k->pause_fn = fn;
+    k->pause_arg = arg;
+    set_current(k, from, &k->transition);
+    arch::comity_arch_jump_call(k->transition.stack_top, entry_state::pause_entry, from, k);
+}
+
+COMITY_UNSANITIZED void resume(carrier *k, context *to, arch::after_fn after, void *arg) noexcept {
+    chaos_point();
+    to->state = context_state::running;
+    set_current(k, &k->transition, to);
+    arch::comity_arch_resume(to->sp, after, arg);
+}
+
+COMITY_UNSANITIZED void start(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept {
+    to->state = context_state::running;
+    to->fn = fn;
+    to->arg = arg;
+    set_current(k, &k->transition, to);
+    arch::comity_arch_jump_call(to->stack_top, entry_state::start_entry, to, k);
+}
+
+COMITY_UNSANITIZED void rewind(carrier *k, arch::entry_fn fn, void *a, void *b) noexcept {
+    arch::comity_arch_jump_call(k->transition.stack_top, fn, a, b);
+}
+
+void post_home(context *native) noexcept {
+    carrier *k = native->home;
+    chaos_point();
+    if (k->home.exchange(carrier::home_state::ready, std::memory_order_acq_rel) == carrier::home_state::asleep) // release[home]
+        k->park.wake();
+}
+
+// ---- Workers
+
+namespace {
+
+void *worker_main(void *argument) {
+    auto *k = static_cast<carrier *>(argument);
+    sys::name_kernel_thread("comity-hart");
+    init_carrier(k);
+    alignas(16) char here[16];
+    k->transition.stack_top = here; // everything below this frame is the transition stack
+    k->transition.fiber.adopt_running(nullptr, 0);
+    k->current = &k->transition;
+    *k->slot = &k->transition;
+    wait_for_grant(k);
+}
+
+} // namespace
+
+void init_carrier(carrier *k) noexcept {
+    k->tls_base = k->tls_now = tls_base();
+    k->slot = current_slot();
+    k->caught = reinterpret_cast<exception_state *>(abi::__cxa_get_globals());
+    k->transition.on = k;
+    k->transition.state = context_state::running;
+    k->kernel_id = sys::kernel_thread_id();
+    enlist(k);
+}
+
+carrier *worker_of(hart *h) noexcept {
+    if (h->worker)
+        return h->worker;
+    auto *k = new (std::nothrow) carrier;
+    if (!k)
+        return nullptr;
+    h->worker = k;
+    note_awake();
+    if (sys::start_kernel_thread(worker_main, k, 0) != 0) {
+        note_asleep();
+        h->worker = nullptr;
+        delete k;
+    }
+    return h->worker;
+}
+
+} // namespace comity::core

@@ -1,0 +1,37 @@
+#include "core/chaos.hpp"
+
+#include "sys/clock.hpp"
+#include "sys/kernel_thread.hpp"
+
+#include <atomic>
+
+namespace comity::core {
+
+bool chaos_on = false;
+namespace {
+std::atomic<std::uint64_t> chaos_state{1}; // one sequence for all harts: its order is up to the machine, its values to the seed
+}
+
+void chaos_seed(std::uint64_t seed) noexcept {
+    chaos_on = seed != 0;
+    chaos_state.store(seed, std::memory_order_relaxed);
+}
+
+std::uint32_t chaos_random() noexcept {
+    // Weyl sequence and a finaliser (splitmix64).
+    std::uint64_t x = chaos_state.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed);
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 16);
+}
+
+void chaos_delay() noexcept {
+    const std::uint32_t r = chaos_random();
+    if (r % 64 == 0)
+        sys::yield_kernel_thread();
+    else if (r % 8 == 0)
+        for (std::uint32_t i = 0; i < (r >> 8) % 200; ++i)
+            sys::cpu_relax();
+}
+
+} // namespace comity::core

@@ -1,0 +1,91 @@
+// Contexts: computations that can be stopped and resumed on any carrier, and the switch between them.
+//
+// A *full* context has a TLS block of its own (tls/). A *bare* one runs on the TLS of whichever kernel thread carries it. The context of
+// an adopted thread (its *native* context) owns the thread's TLS and is pinned: only that thread runs it.
+#pragma once
+
+#include "core/arch/switch.hpp"
+#include "core/sanitizer.hpp"
+#include "core/tls/base.hpp"
+#include "sys/memory.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace comity::core {
+
+struct carrier;
+struct sched;
+struct context;
+struct tls_block;
+
+enum class context_state : std::uint8_t { fresh, running, paused, exited };
+
+// The C++ runtime's two words of per-thread exception state (__cxa_eh_globals of the Itanium ABI).
+struct exception_state {
+    void *caught = nullptr;
+    unsigned int uncaught = 0;
+};
+} // namespace comity::core
+
+// The C API's opaque type is this structure.
+struct comity_context {
+    void *sp = nullptr;                   // where it is saved; written by the hart that pauses it. First: gdb reads it
+    std::uintptr_t tls_base = 0;          // 0: bare
+    comity::core::context **slot = nullptr;     // the TLS variable comity_tls_current in its own block; bare: the carrier's
+    comity::core::carrier *on = nullptr;                // who runs it now, or ran it last; written by that carrier
+    comity::core::sched *owner = nullptr;               // its scheduler; null: an adopted thread outside every scheduler
+    comity::core::carrier *home = nullptr;              // native contexts: the only carrier that may run it
+    comity::core::context *next = nullptr;      // link in a list of its scheduler or of a synchronisation object
+    void *local = nullptr;                // comity_context_local
+    void *stack_top = nullptr;            // where it starts
+    comity::core::tls_block *tls = nullptr;
+    comity::sys::stack_memory stack;      // bare contexts: the stack; full ones have the donor's
+    void (*fn)(void *) = nullptr;
+    void *arg = nullptr;
+    comity::core::exception_state caught; // saved while paused, when the TLS is shared
+    bool shares_tls = false;              // bare or native: others run on the same TLS block
+    comity::core::context_state state = comity::core::context_state::fresh;
+    std::uint64_t id = 0;                 // for people: `comity bt ID`
+    comity::core::context *all_next = nullptr, *all_prev = nullptr; // every context, for gdb; under all_contexts_lock
+    void *hot = nullptr;                  // what a model keeps with the context from use to use (spmd: the hot team)
+    void (*at_end)(comity::core::context *) = nullptr; // frees it; runs when an adopted thread ends or the context is destroyed
+    [[no_unique_address]] comity::core::sanitizer_fiber fiber;
+};
+
+namespace comity::core {
+
+struct context : comity_context {};
+
+// The context that runs on this TLS block; null on a thread that Comity never saw. Read through current_context().
+extern "C" __attribute__((visibility("hidden"), tls_model("initial-exec"))) extern thread_local context *comity_tls_current;
+
+// The running context. A fresh load each time, by assembly the compiler can neither cache nor move across a switch: compilers keep the
+// address of a thread-local variable across calls, which is wrong after one that changed the kernel thread.
+inline context *current_context() noexcept {
+    context *c;
+#if defined(__x86_64__)
+    asm volatile("movq comity_tls_current@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=&r"(c)::"memory");
+#elif defined(__aarch64__)
+    std::uintptr_t at;
+    asm volatile("mrs %1, tpidr_el0\n\t"
+                 "adrp %0, :gottprel:comity_tls_current\n\t"
+                 "ldr %0, [%0, #:gottprel_lo12:comity_tls_current]\n\t"
+                 "ldr %0, [%1, %0]"
+                 : "=&r"(c), "=&r"(at)::"memory");
+#endif
+    return c;
+}
+
+// Where the current TLS block keeps comity_tls_current.
+context **current_slot() noexcept;
+
+// Makes and frees contexts. create returns null with an error number in `error`: ENOMEM, EAGAIN, EINVAL.
+context *create_context(std::size_t stack_size, bool full, int &error) noexcept;
+void destroy_context(context *c) noexcept;
+// Enters c into the list that gdb reads, and takes it out.
+void enlist(context *c) noexcept;
+void delist(context *c) noexcept;
+
+} // namespace comity::core

@@ -1,0 +1,245 @@
+#include "core/runtime.hpp"
+
+#include "comity/core.h"
+#include "core/base.hpp"
+#include "core/spinlock.hpp"
+#include "core/tls/block.hpp"
+#include "sys/memory.hpp"
+#include "sys/message.hpp"
+#include "sys/options.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <new>
+#include <pthread.h>
+
+namespace comity::core {
+
+void contexts_after_fork() noexcept;
+
+namespace {
+
+std::atomic<bool> started{false};
+pthread_once_t once = PTHREAD_ONCE_INIT;
+pthread_key_t exit_key; // its destructor runs when an adopted thread ends
+std::atomic<std::uint32_t> forks{1};
+std::uint64_t spin = 0, per_us = 1000;
+
+spinlock carriers_lock;
+carrier *all_carriers = nullptr;         // under carriers_lock
+counters gone;                           // of the carriers that have ended, under carriers_lock
+std::atomic<std::uint64_t> contexts_made{0};
+std::atomic<std::int32_t> awake{0}, most_awake{0};
+
+constexpr std::size_t transition_stack_size = 128 * 1024;
+
+// ---- Statistics
+
+void print_stats() {
+    counters sum = gone;
+    for (carrier *k = all_carriers; k; k = k->all_next) {
+        sum.switches += k->count.switches;
+        sum.blocks += k->count.blocks;
+        sum.steals += k->count.steals;
+        sum.grants += k->count.grants;
+    }
+    sys::warn("harts %u, contexts made %llu, switches %llu, steals %llu, blocks %llu, hart grants %llu, most runnable kernel threads %d",
+              base().hart_count(), static_cast<unsigned long long>(contexts_made.load()), static_cast<unsigned long long>(sum.switches),
+              static_cast<unsigned long long>(sum.steals), static_cast<unsigned long long>(sum.blocks),
+              static_cast<unsigned long long>(sum.grants), most_awake.load());
+}
+
+void at_exit() {
+    if (sys::get_options().stats)
+        print_stats();
+}
+
+// ---- Adopted threads that end
+
+void thread_ends(void *argument) {
+    auto *k = static_cast<carrier *>(argument);
+    if (current_carrier() != k || k->carried)
+        return; // it ends inside a region (pthread_exit there): the kernel takes care of the rest
+    if (k->native->at_end)
+        k->native->at_end(k->native);
+    if (hart *h = k->kept) {
+        carrier *expected = k;
+        k->kept = nullptr;
+        if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
+            base().release(h);
+    }
+    carriers_lock.lock();
+    for (carrier **at = &all_carriers; *at; at = &(*at)->all_next) {
+        if (*at == k) {
+            *at = k->all_next;
+            break;
+        }
+    }
+    gone.switches += k->count.switches;
+    gone.steals += k->count.steals;
+    gone.blocks += k->count.blocks;
+    gone.grants += k->count.grants;
+    carriers_lock.unlock();
+    note_asleep();
+    *k->slot = nullptr;
+    delist(k->native);
+    k->transition.fiber.destroy();
+    sys::unmap_stack(k->transition_stack);
+    delete k->native;
+    delete k;
+}
+
+// ---- Fork: the child has the forking thread and one hart at work; the others are made again when they are needed.
+
+void before_fork() { carriers_lock.lock(); }
+void parent_after_fork() { carriers_lock.unlock(); }
+void child_after_fork() {
+    new (&carriers_lock) spinlock;
+    forks.fetch_add(1, std::memory_order_relaxed);
+    carrier *k = current_carrier();
+    awake.store(k ? 1 : 0, std::memory_order_relaxed);
+    all_carriers = k;
+    if (k) {
+        k->all_next = nullptr;
+        k->kernel_id = sys::kernel_thread_id();
+    }
+    contexts_after_fork();
+    base().after_fork(k);
+}
+
+void start() {
+    const sys::options &options = sys::get_options();
+    const std::uint64_t t0 = sys::ticks();
+    const std::int64_t n0 = sys::now_ns();
+    chaos_seed(options.chaos);
+    base_scheduler::start(options.harts);
+    select_tls_provider();
+    pthread_key_create(&exit_key, thread_ends);
+    pthread_atfork(before_fork, parent_after_fork, child_after_fork);
+    std::atexit(at_exit);
+    // The rate of ticks(), over what the start itself took and at least 50 us.
+    std::int64_t n1 = sys::now_ns();
+    while (n1 - n0 < 50'000)
+        n1 = sys::now_ns();
+    per_us = (sys::ticks() - t0) * 1000 / static_cast<std::uint64_t>(n1 - n0);
+    if (per_us == 0)
+        per_us = 1;
+    spin = options.spin_us * per_us;
+    if (options.verbose)
+        sys::warn("%u harts%s%s", options.harts, options.nested ? ", nested parallel regions" : "",
+                  options.chaos ? ", chaos" : "");
+    started.store(true, std::memory_order_release); // release[started]
+}
+
+void native_moves(void *) {}
+
+} // namespace
+
+void ensure_started() noexcept {
+    if (!started.load(std::memory_order_acquire)) // acquire[started]
+        pthread_once(&once, start);
+}
+
+std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
+std::uint64_t spin_ticks() noexcept { return spin; }
+std::uint64_t ticks_per_us() noexcept { return per_us; }
+void count_context() noexcept { contexts_made.fetch_add(1, std::memory_order_relaxed); }
+
+void note_awake() noexcept {
+    const std::int32_t now = awake.fetch_add(1, std::memory_order_relaxed) + 1;
+    std::int32_t most = most_awake.load(std::memory_order_relaxed);
+    while (now > most && !most_awake.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+    }
+}
+void note_asleep() noexcept { awake.fetch_sub(1, std::memory_order_relaxed); }
+
+void enlist(carrier *k) noexcept {
+    carriers_lock.lock();
+    k->all_next = all_carriers;
+    all_carriers = k;
+    carriers_lock.unlock();
+}
+
+carrier *adopt() noexcept {
+    if (carrier *k = current_carrier())
+        return k;
+    ensure_started();
+    auto *k = new (std::nothrow) carrier;
+    auto *native = new (std::nothrow) context;
+    if (k)
+        k->transition_stack = sys::map_stack(transition_stack_size);
+    if (!k || !native || !k->transition_stack)
+        sys::fatal("adopting a thread", "no memory");
+    init_carrier(k);
+    k->adopted = true;
+    k->native = native;
+    k->transition.stack_top = k->transition_stack.top;
+    k->transition.stack = k->transition_stack; // for the sanitizers; unmapped by its own name
+    k->transition.fiber.create();
+    native->on = native->home = k;
+    native->tls_base = k->tls_base;
+    native->slot = k->slot;
+    native->shares_tls = true;
+    native->state = context_state::running;
+    pthread_attr_t attributes; // the thread's own stack: for AddressSanitizer, which must be told when it is entered again
+    if (COMITY_KNOWS_STACKS && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        void *bottom = nullptr;
+        std::size_t size = 0;
+        pthread_attr_getstack(&attributes, &bottom, &size);
+        native->fiber.adopt_running(bottom, size);
+        pthread_attr_destroy(&attributes);
+    } else {
+        native->fiber.adopt_running(nullptr, 0);
+    }
+    enlist(native);
+    k->current = native;
+    *k->slot = native;
+    pthread_setspecific(exit_key, k);
+    note_awake();
+    return k;
+}
+
+carrier *enter_comity() noexcept {
+    carrier *k = current_carrier();
+    if (!k)
+        k = adopt();
+    if (!k->carried) {
+        base().acquire(k);
+        k->native->owner = &base();
+    }
+    return k;
+}
+
+void leave_comity(carrier *k) noexcept {
+    if (k->adopted && k->current == k->native && k->native->owner == &base()) {
+        k->native->owner = nullptr;
+        base().leave(k);
+    }
+}
+
+void wait_for_grant(carrier *k) noexcept {
+    k->park.wait(spin, [] { return true; });
+    k->carried = k->granted.h;
+    enter(k, k->granted.into);
+}
+
+void sleep_without_hart(carrier *k) noexcept {
+    auto expected = carrier::home_state::away;
+    if (k->home.compare_exchange_strong(expected, carrier::home_state::asleep, std::memory_order_acq_rel)) // acq_rel[home]
+        k->park.wait(0, [] { return false; });
+    k->home.exchange(carrier::home_state::away, std::memory_order_acquire); // acquire[home]
+}
+
+void sleep_at_home(carrier *k) noexcept {
+    sleep_without_hart(k);
+    base().acquire(k);
+    context *native = k->native;
+    for (sched *s = native->owner; s && s != &base(); s = s->parent)
+        s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    if (native->owner)
+        k->current_sched = native->owner;
+    resume(k, native, native_moves, nullptr);
+}
+
+} // namespace comity::core

@@ -1,0 +1,47 @@
+// Start, stop, fork, adoption of threads, statistics.
+#pragma once
+
+#include "core/carrier.hpp"
+
+#include <cstdint>
+
+namespace comity::core {
+
+// Starts Comity if it has not started. Any thread; never fails: with nothing to be had it is one hart.
+void ensure_started() noexcept;
+
+// The calling thread's carrier; a thread that Comity never saw becomes an adopted carrier without a hart.
+carrier *adopt() noexcept;
+
+// Makes sure that the caller holds a hart: an adopted thread outside Comity waits for one. Returns its carrier.
+// leave_if_outside gives it up again when the native context belongs to no scheduler but the base.
+carrier *enter_comity() noexcept;
+void leave_comity(carrier *k) noexcept;
+
+// Waits on the transition context for a hart and enters the scheduler it is for.
+[[noreturn]] void wait_for_grant(carrier *k) noexcept;
+
+// An adopted carrier whose native context waits and that has given its hart away: sleeps until post_home, then gets a hart
+// and goes on with the context. On the transition context.
+[[noreturn]] void sleep_at_home(carrier *k) noexcept;
+
+// An adopted thread that holds no hart waits in the kernel for post_home of its native context.
+void sleep_without_hart(carrier *k) noexcept;
+
+void enlist(carrier *k) noexcept;
+void chaos_seed(std::uint64_t seed) noexcept;
+
+// Counts the kernel threads that Comity has and that do not sleep in it.
+void note_awake() noexcept;
+void note_asleep() noexcept;
+
+void count_context() noexcept;
+
+// Counts the forks that lead to this process: what was made before the last one may have lost its kernel threads.
+std::uint32_t generation() noexcept;
+
+// How long a hart without work spins before its carrier sleeps, in ticks (COMITY_SPIN_US).
+std::uint64_t spin_ticks() noexcept;
+std::uint64_t ticks_per_us() noexcept;
+
+} // namespace comity::core

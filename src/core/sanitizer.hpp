@@ -1,0 +1,96 @@
+// What ThreadSanitizer and AddressSanitizer must be told of a switch (their "fiber" interfaces). Without them: nothing.
+//
+// A full context's TLS block belongs to a real kernel thread, its donor, and the sanitizers keep their state of a thread in
+// its TLS; so they follow full contexts by themselves. Contexts that share a TLS block (bare, native, transition) are fibers.
+// All of this must run with the TLS of the context that is switched to.
+#pragma once
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COMITY_TSAN 1
+#endif
+#if __has_feature(address_sanitizer)
+#define COMITY_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) && !defined(COMITY_TSAN)
+#define COMITY_TSAN 1
+#endif
+#if defined(__SANITIZE_ADDRESS__) && !defined(COMITY_ASAN)
+#define COMITY_ASAN 1
+#endif
+
+#if defined(COMITY_TSAN)
+#include <sanitizer/tsan_interface.h>
+#define COMITY_UNSANITIZED __attribute__((no_sanitize("thread")))
+#elif defined(COMITY_ASAN)
+#include <sanitizer/common_interface_defs.h>
+#define COMITY_UNSANITIZED __attribute__((no_sanitize("address")))
+#else
+#define COMITY_UNSANITIZED
+#endif
+
+#include <cstddef>
+
+#if defined(COMITY_ASAN)
+#define COMITY_KNOWS_STACKS true
+#else
+#define COMITY_KNOWS_STACKS false // nobody asks for the bounds of a thread's own stack
+#endif
+
+namespace comity::core {
+
+#if defined(COMITY_TSAN)
+
+class sanitizer_fiber {
+  public:
+    void create() noexcept { fiber_ = __tsan_create_fiber(0), own_ = true; }
+    void adopt_running(const void *, std::size_t) noexcept { fiber_ = __tsan_get_current_fiber(), own_ = false; }
+    void destroy() noexcept {
+        if (own_ && fiber_)
+            __tsan_destroy_fiber(fiber_);
+        fiber_ = nullptr;
+    }
+    void enter(const void *, std::size_t) noexcept {
+        if (fiber_)
+            __tsan_switch_to_fiber(fiber_, __tsan_switch_to_fiber_no_sync);
+    }
+    void entered() noexcept {}
+
+  private:
+    void *fiber_ = nullptr;
+    bool own_ = false;
+};
+
+#elif defined(COMITY_ASAN)
+
+class sanitizer_fiber {
+  public:
+    void create() noexcept {}
+    void adopt_running(const void *bottom, std::size_t size) noexcept { bottom_ = bottom, size_ = size; }
+    void destroy() noexcept {}
+    void enter(const void *bottom, std::size_t size) noexcept {
+        if (!size_)
+            bottom_ = bottom, size_ = size;
+        __sanitizer_start_switch_fiber(nullptr, bottom_, size_); // no fake stack is kept: see tests/README
+    }
+    void entered() noexcept { __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr); }
+
+  private:
+    const void *bottom_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+#else
+
+struct sanitizer_fiber {
+    void create() noexcept {}
+    void adopt_running(const void *, std::size_t) noexcept {}
+    void destroy() noexcept {}
+    void enter(const void *, std::size_t) noexcept {}
+    void entered() noexcept {}
+};
+
+#endif
+
+} // namespace comity::core

@@ -1,0 +1,343 @@
+#include "core/sched.hpp"
+
+#include "core/base.hpp"
+#include "core/chaos.hpp"
+#include "core/runtime.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/message.hpp"
+
+namespace comity::core {
+
+// `child` closes and the calling hart was its last: goes on with its registrant.
+[[noreturn]] static void resume_registrant(carrier *k, sched *child) noexcept;
+
+// ---- The account
+
+bool sched::reserve() noexcept {
+    std::uint64_t a = account.load(std::memory_order_relaxed);
+    while (wanted_of(a) != 0 && !(a & closing)) {
+        if (account.compare_exchange_weak(a, a - one_wanted + one_hart, std::memory_order_acq_rel, std::memory_order_relaxed))
+            return true; // acq_rel[account]
+    }
+    return false;
+}
+
+void sched::want(std::uint32_t n) noexcept {
+    std::uint64_t a = account.load(std::memory_order_relaxed);
+    while (wanted_of(a) < n && !(a & closing)) {
+        if (account.compare_exchange_weak(a, a + (n - wanted_of(a)) * one_wanted, std::memory_order_acq_rel, std::memory_order_relaxed)) // acq_rel[account]
+            return;
+    }
+}
+
+void sched::want_none() noexcept {
+    std::uint64_t a = account.load(std::memory_order_relaxed);
+    while (wanted_of(a) != 0 &&
+           !account.compare_exchange_weak(a, a - wanted_of(a) * one_wanted, std::memory_order_acq_rel, // acq_rel[account]
+                                          std::memory_order_relaxed)) {
+    }
+}
+
+namespace {
+
+enum class callback : std::uintptr_t { enter, yield, block };
+
+COMITY_UNSANITIZED void transfer_entry(void *argument, void *which) {
+    sched *s = current_carrier()->current_sched;
+    const char *name = "";
+    switch (static_cast<callback>(reinterpret_cast<std::uintptr_t>(which))) {
+    case callback::enter:
+        name = "enter";
+        s->callbacks->enter(handle(s));
+        break;
+    case callback::yield:
+        name = "yield";
+        s->callbacks->yield(handle(s), static_cast<comity_sched_t *>(argument));
+        break;
+    case callback::block:
+        name = "block";
+        s->callbacks->block(handle(s), static_cast<comity_context_t *>(argument));
+        break;
+    }
+    sys::fatal(name, "a transfer callback returned; it must end by running or resuming a context, entering a child, or yielding");
+}
+
+[[noreturn]] void transfer(carrier *k, callback which, void *argument) noexcept {
+    rewind(k, transfer_entry, argument, reinterpret_cast<void *>(static_cast<std::uintptr_t>(which)));
+}
+
+} // namespace
+
+// ---- Transfers
+
+void enter(carrier *k, sched *child) noexcept {
+    chaos_point();
+    k->current_sched = child;
+    ++k->count.grants;
+    transfer(k, callback::enter, nullptr);
+}
+
+void yield(carrier *k) noexcept {
+    chaos_point();
+    sched *child = k->current_sched;
+    sched *parent = child->parent;
+    if (!parent)
+        sys::fatal("comity_sched_yield", "the base scheduler has no parent to yield to");
+    k->current_sched = parent;
+    // Afterwards `child` may be gone, unless its end waits for this very hart.
+    const std::uint64_t before = child->account.fetch_sub(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    if (sched::harts_of(before) == 1 && (before & sched::closing))
+        resume_registrant(k, child);
+    transfer(k, callback::yield, handle(child));
+}
+
+void block(carrier *k, context *c) noexcept {
+    ++k->count.blocks;
+    transfer(k, callback::block, c);
+}
+
+void unblock(context *c) noexcept {
+    chaos_point();
+    sched *owner = c->owner;
+    if (!owner || owner == &base())
+        post_home(c); // an adopted thread outside every scheduler: it sleeps in the kernel
+    else
+        owner->callbacks->unblock(handle(owner), c);
+}
+
+void unblock_all(context *first) noexcept {
+    while (first) {
+        sched *owner = first->owner;
+        context *run = first, *last = first; // the contexts at the front that have this owner
+        while (last->next && last->next->owner == owner)
+            last = last->next;
+        first = last->next;
+        last->next = nullptr;
+        if (run != last && owner && owner->hooks)
+            owner->hooks->unblock_all(owner, run);
+        else
+            for (context *next; run; run = next) {
+                next = run->next;
+                unblock(run);
+            }
+    }
+}
+
+// ---- Registering
+
+void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcept {
+    carrier *k = enter_comity();
+    context *c = k->current;
+    s->callbacks = callbacks;
+    s->parent = k->current_sched;
+    s->registrant = c;
+    s->next_wanting = nullptr;
+    s->listed = false;
+    s->hooks = nullptr;
+    s->account.store(sched::one_hart, std::memory_order_relaxed);
+    s->magic = sched::registered_magic;
+    if (auto *tell = s->parent->callbacks->register_child)
+        tell(handle(s->parent), handle(s));
+    c->owner = s;
+    k->current_sched = s;
+}
+
+namespace {
+
+// The last hart to leave a closing scheduler carries its registrant on ("Unregister's wait").
+void close_and_leave(context *, void *argument) {
+    auto *s = static_cast<sched *>(argument);
+    carrier *k = current_carrier();
+    s->account.fetch_or(sched::closing, std::memory_order_acq_rel); // acq_rel[account]
+    yield(k);
+}
+
+} // namespace
+
+void resume_registrant(carrier *k, sched *child) noexcept {
+    context *c = child->registrant;
+    child->account.fetch_and(~sched::closing, std::memory_order_relaxed);
+    if (c->home && c->home != k) {
+        sched *parent = k->current_sched; // by now `child` may end at any time: its thread comes with a hart of its own
+        post_home(c);
+        k->current_sched = parent;
+        transfer(k, callback::yield, handle(child));
+    }
+    child->account.fetch_add(sched::one_hart, std::memory_order_relaxed); // this hart, which stays after all
+    k->current_sched = child;
+    resume(k, c);
+}
+
+void unregister_sched(const char *call) noexcept {
+    carrier *k = current_carrier();
+    sched *s = k ? k->current_sched : nullptr;
+    if (!s || s == &base() || !s->registered() || s->registrant != k->current)
+        sys::fatal(call, "the caller's scheduler was not registered by this context, or was unregistered before");
+    context *c = k->current;
+    s->want_none();
+    if (s->parent == &base())
+        base().withdraw(s);
+    for (int spins = 0; sched::harts_of(s->account.load(std::memory_order_acquire)) > 1 && spins < 2000; ++spins) // acquire[account]
+        sys::cpu_relax();
+    if (sched::harts_of(s->account.load(std::memory_order_acquire)) > 1) { // acquire[account]
+        pause(c, close_and_leave, s);
+        k = c->on;
+    }
+    while (sched::pins_of(s->account.load(std::memory_order_acquire)) != 0) // acquire[account]
+        sys::yield_kernel_thread(); // a few instructions of somebody else's, who may have lost his core
+    sched *parent = s->parent;
+    if (auto *tell = parent->callbacks->unregister_child)
+        tell(handle(parent), handle(s));
+    s->magic = 0;
+    c->owner = parent;
+    k->current_sched = parent;
+    leave_comity(k);
+}
+
+} // namespace comity::core
+
+// ---- The C interface
+
+using namespace comity::core;
+
+namespace {
+
+carrier *require_hart(const char *call) noexcept {
+    carrier *k = current_carrier();
+    if (!k || !k->carried)
+        comity::sys::fatal(call, "the caller holds no hart; call it on a context or in a callback");
+    return k;
+}
+
+carrier *require_transition(const char *call) noexcept {
+    carrier *k = require_hart(call);
+    if (!on_transition(k))
+        comity::sys::fatal(call, "called on an ordinary context; call it in a transfer callback or a pause function");
+    return k;
+}
+
+carrier *require_context(const char *call) noexcept {
+    carrier *k = require_hart(call);
+    if (on_transition(k))
+        comity::sys::fatal(call, "called on a transition context; call it on an ordinary context");
+    return k;
+}
+
+} // namespace
+
+extern "C" {
+
+int comity_hart_count(void) {
+    ensure_started();
+    return static_cast<int>(base().hart_count());
+}
+
+int comity_hart_id(void) {
+    carrier *k = current_carrier();
+    return k && k->carried ? k->carried->id : -1;
+}
+
+void comity_sched_register(comity_sched_t *s, const comity_sched_callbacks_t *c) {
+    const char *const call = "comity_sched_register";
+    if (!s || !c || !c->enter || !c->yield || !c->block || !c->unblock || !c->request)
+        comity::sys::fatal(call, "the scheduler or one of its callbacks is NULL (only register_child and unregister_child may be)");
+    if (unwrap(s)->registered())
+        comity::sys::fatal(call, "the scheduler is registered already");
+    if (carrier *k = current_carrier(); k && on_transition(k))
+        comity::sys::fatal(call, "called on a transition context; call it on an ordinary context");
+    register_sched(unwrap(s), c);
+}
+
+void comity_sched_unregister(void) {
+    require_context("comity_sched_unregister");
+    unregister_sched("comity_sched_unregister");
+}
+
+void comity_sched_request(int harts) {
+    carrier *k = require_hart("comity_sched_request");
+    comity_sched_request_for(handle(k->current_sched), harts);
+}
+
+void comity_sched_request_for(comity_sched_t *s, int harts) {
+    sched *child = unwrap(s);
+    if (harts < 1)
+        comity::sys::fatal("comity_sched_request", "the number of harts must be at least 1");
+    if (child == &base())
+        comity::sys::fatal("comity_sched_request", "the base scheduler has no parent to ask");
+    const int most = comity_hart_count();
+    child->want(static_cast<std::uint32_t>(harts < most ? harts : most));
+    child->parent->callbacks->request(handle(child->parent), s, harts);
+}
+
+void comity_sched_enter(comity_sched_t *child) {
+    carrier *k = require_transition("comity_sched_enter");
+    if (!child || !unwrap(child)->registered() || unwrap(child)->parent != k->current_sched)
+        comity::sys::fatal("comity_sched_enter", "not a child of the current scheduler");
+    enter(k, unwrap(child));
+}
+
+int comity_sched_reserve(comity_sched_t *child) { return unwrap(child)->reserve(); }
+
+void comity_sched_yield(void) { yield(require_transition("comity_sched_yield")); }
+
+comity_sched_t *comity_sched_current(void) {
+    carrier *k = current_carrier();
+    return k && k->carried ? handle(k->current_sched) : nullptr;
+}
+
+int comity_context_init(comity_context_t **c, const comity_context_attr_t *attr) {
+    int error = 0;
+    ensure_started();
+    *c = create_context(attr ? attr->stack_size : 0, attr && attr->full, error);
+    return error;
+}
+
+void comity_context_fini(comity_context_t *c) {
+    if (unwrap(c)->state == context_state::running || c->home)
+        comity::sys::fatal("comity_context_fini", "the context is running, or belongs to a thread of the program");
+    destroy_context(unwrap(c));
+}
+
+void comity_context_run(comity_context_t *c, void (*fn)(void *), void *arg) {
+    carrier *k = require_transition("comity_context_run");
+    if (c->state != context_state::fresh && c->state != context_state::exited)
+        comity::sys::fatal("comity_context_run", "the context is in use; resume it, or wait until it has exited");
+    c->owner = k->current_sched;
+    start(k, unwrap(c), fn, arg);
+}
+
+void comity_context_pause(void (*fn)(comity_context_t *, void *), void *arg) {
+    carrier *k = require_context("comity_context_pause");
+    pause(k->current, reinterpret_cast<void (*)(context *, void *)>(fn), arg);
+}
+
+void comity_context_exit(void (*fn)(comity_context_t *, void *), void *arg) {
+    carrier *k = require_context("comity_context_exit");
+    if (k->current->home)
+        comity::sys::fatal("comity_context_exit", "a thread of the program cannot exit its context; return from its function");
+    exit_context(k->current, reinterpret_cast<void (*)(context *, void *)>(fn), arg);
+}
+
+void comity_context_resume(comity_context_t *c) {
+    carrier *k = require_transition("comity_context_resume");
+    if (c->state != context_state::paused)
+        comity::sys::fatal("comity_context_resume", "the context is not paused");
+    if (c->home && c->home != k) {
+        post_home(unwrap(c));
+        block(k, unwrap(c));
+    }
+    resume(k, unwrap(c));
+}
+
+void comity_context_block(comity_context_t *c) { block(require_transition("comity_context_block"), unwrap(c)); }
+
+void comity_context_unblock(comity_context_t *c) { unblock(unwrap(c)); }
+
+comity_context_t *comity_context_self(void) {
+    context *c = current_context();
+    return c && c->on && c == &c->on->transition ? nullptr : c;
+}
+
+void comity_context_set_local(comity_context_t *c, void *local) { c->local = local; }
+void *comity_context_local(const comity_context_t *c) { return c->local; }
+}

@@ -1,0 +1,72 @@
+// The tree of schedulers (Pan, figure 5-6).
+#pragma once
+
+#include "comity/core.h"
+#include "core/carrier.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace comity::core {
+
+struct sched;
+
+// What Comity's own schedulers tell the layers above beyond the seven callbacks. Others have none.
+struct sched_hooks {
+    // Is there anything else that the calling hart could run for this scheduler? A waiting context then blocks at once instead of spinning.
+    bool (*other_work)(sched *self) noexcept;
+    // unblock for a list (by context::next) of contexts of this scheduler.
+    void (*unblock_all)(sched *self, context *first) noexcept;
+};
+
+// Lives in the 128 bytes of comity_sched.
+struct alignas(64) sched {
+    const comity_sched_callbacks_t *callbacks;
+    sched *parent;
+    context *registrant;       // the context that registered it, and must unregister it
+    std::uint64_t magic;
+    // One word, so that "take one of the wanted and count it in" cannot miss an unregister (README.md, "Unregister's wait"):
+    //   bits 0–31   harts in this scheduler and below it
+    //   bits 32–47  harts that it asked its parent for
+    //   bits 48–62  pins: short borrowings by somebody who holds no hart of it
+    //   bit  63     closing: the registrant waits for the last hart to leave
+    std::atomic<std::uint64_t> account;
+    sched *next_wanting;       // roots: link in the base scheduler's list, under its lock
+    bool listed;
+    const sched_hooks *hooks;  // may be null
+
+    static constexpr std::uint64_t one_hart = 1, one_wanted = std::uint64_t{1} << 32, one_pin = std::uint64_t{1} << 48,
+                                   closing = std::uint64_t{1} << 63;
+    static std::uint32_t harts_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a); }
+    static std::uint32_t wanted_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a >> 32) & 0xffff; }
+    static std::uint32_t pins_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a >> 48) & 0x7fff; }
+
+    bool registered() const noexcept { return magic == registered_magic; }
+    // Takes one of the wanted harts: from then on it counts as granted. False: it wants none.
+    bool reserve() noexcept;
+    // Raises what it wants to at least n, so that a parent's reserve succeeds.
+    void want(std::uint32_t n) noexcept;
+    void want_none() noexcept;
+    // Keeps the scheduler from ending during a few instructions; to be taken while it certainly exists.
+    void pin() noexcept { account.fetch_add(one_pin, std::memory_order_acq_rel); }   // acq_rel[account]
+    void unpin() noexcept { account.fetch_sub(one_pin, std::memory_order_acq_rel); } // acq_rel[account]
+
+    static constexpr std::uint64_t registered_magic = 0x636f6d6974790001; // "comity", 1
+};
+static_assert(sizeof(sched) <= sizeof(comity_sched));
+
+inline comity_sched_t *handle(sched *s) noexcept { return reinterpret_cast<comity_sched_t *>(s); }
+inline sched *unwrap(comity_sched_t *s) noexcept { return reinterpret_cast<sched *>(s); }
+inline context *unwrap(comity_context_t *c) noexcept { return static_cast<context *>(c); }
+
+// What the C functions of the same names do, with the carrier at hand. enter: `child` is reserved.
+void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcept;
+void unregister_sched(const char *call) noexcept;
+[[noreturn]] void enter(carrier *k, sched *child) noexcept;
+[[noreturn]] void yield(carrier *k) noexcept;
+[[noreturn]] void block(carrier *k, context *c) noexcept;
+void unblock(context *c) noexcept;
+// unblock for a list (by context::next) of contexts of any schedulers.
+void unblock_all(context *first) noexcept;
+
+} // namespace comity::core

@@ -1,0 +1,341 @@
+// Teams as the harts in them see them: what to do next. Everything here but finish and yield_to_others runs on transition contexts.
+#include "model/spmd/scheduler.hpp"
+
+#include "core/base.hpp"
+#include "core/chaos.hpp"
+#include "core/runtime.hpp"
+#include "model/spmd/team_impl.hpp"
+
+namespace comity::spmd {
+
+using core::base;
+
+namespace {
+
+team *as_team(comity_sched_t *s) noexcept { return static_cast<team *>(core::unwrap(s)); }
+
+void on_request(comity_sched_t *self, comity_sched_t *child, int) { as_team(self)->child_wants(core::unwrap(child)); }
+void on_unregister(comity_sched_t *self, comity_sched_t *child) { as_team(self)->forget(core::unwrap(child)); }
+void on_hart(comity_sched_t *self) { as_team(self)->step(core::current_carrier()); }
+void on_yield(comity_sched_t *self, comity_sched_t *) { on_hart(self); }
+void on_block(comity_sched_t *self, comity_context_t *) { on_hart(self); }
+void on_unblock(comity_sched_t *self, comity_context_t *c) {
+    core::unwrap(c)->next = nullptr;
+    as_team(self)->push_ready(core::unwrap(c), core::unwrap(c), 1);
+}
+
+bool other_work(core::sched *self) noexcept {
+    return static_cast<team *>(self)->has_work(static_cast<unsigned>(core::current_carrier()->carried->id));
+}
+
+void unblock_all(core::sched *self, context *first) noexcept {
+    auto *t = static_cast<team *>(self);
+    context *head = nullptr, *tail = nullptr;
+    unsigned n = 0;
+    for (context *next; first; first = next) {
+        next = first->next;
+        first->next = nullptr;
+        if (first->home) { // runs only on its own thread: cannot stand in a list that others take from
+            t->push_ready(first, first, 1);
+            continue;
+        }
+        (tail ? tail->next : head) = first;
+        tail = first;
+        ++n;
+    }
+    if (n)
+        t->push_ready(head, tail, n);
+}
+
+} // namespace
+
+constexpr comity_sched_callbacks_t team_callbacks{nullptr, on_unregister, on_request, on_hart, on_yield, on_block, on_unblock};
+constexpr core::sched_hooks team_hooks{other_work, unblock_all};
+
+std::uint64_t wake_ticks() noexcept { return 50 * core::ticks_per_us(); }
+
+// ---- Ranks to take up
+
+int team::claim(carrier *k) noexcept {
+    core::chaos_point();
+    slot &own = slots_[k->carried->id];
+    std::uint64_t r = own.range.load(std::memory_order_relaxed);
+    while (slot::begin(r) < slot::end(r)) {
+        const std::uint32_t b = slot::begin(r);
+        if (own.range.compare_exchange_weak(r, slot::pack(b + 1, slot::end(r)), std::memory_order_acq_rel, // acq_rel[team-ranks]
+                                            std::memory_order_relaxed))
+            return static_cast<int>(b);
+    }
+    return steal(k);
+}
+
+// Takes the back half of another hart's range. The own slot is empty, so nobody else changes it.
+int team::steal(carrier *k) noexcept {
+    // Alone in a team whose ranks all started in one slot: nobody left any behind, since harts leave with empty slots.
+    if (!lingering && harts_of(account.load(std::memory_order_relaxed)) == 1)
+        return -1;
+    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    const unsigned from = core::chaos_on ? core::chaos_random() % harts : own + 1;
+    for (unsigned i = 0; i < harts; ++i) {
+        const unsigned v = (from + i) % harts;
+        if (v == own)
+            continue;
+        std::uint64_t r = slots_[v].range.load(std::memory_order_relaxed);
+        while (slot::begin(r) < slot::end(r)) {
+            const std::uint32_t b = slot::begin(r), e = slot::end(r), middle = b + (e - b) / 2;
+            if (!slots_[v].range.compare_exchange_weak(r, slot::pack(b, middle), std::memory_order_acq_rel, // acq_rel[team-ranks]
+                                                       std::memory_order_relaxed))
+                continue;
+            ++k->count.steals;
+            if (middle + 1 < e)
+                slots_[own].range.store(slot::pack(middle + 1, e), std::memory_order_release); // release[team-ranks]
+            return static_cast<int>(middle);
+        }
+    }
+    return -1;
+}
+
+void team::switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept {
+    member *m = members_[rank];
+    if (m->c->state == core::context_state::fresh) {
+        m->c->owner = this;
+        core::switch_start(from, m->c, member_main, m, after, arg);
+    } else {
+        core::switch_to(from, m->c, after, arg);
+    }
+}
+
+void team::resume_member(carrier *k, unsigned rank) noexcept {
+    member *m = members_[rank];
+    if (m->c->state == core::context_state::fresh) {
+        m->c->owner = this;
+        core::start(k, m->c, member_main, m);
+    }
+    core::resume(k, m->c);
+}
+
+// ---- The end of a rank
+
+void team::finish(member *m) noexcept {
+    context *c = m->c;
+    carrier *k = c->on;
+    slot &s = slots_[k->carried->id];
+    ++s.finished;
+    if (const int rank = claim(k); rank >= 0)
+        return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
+    // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.
+    if (unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished) && (!master->home || master->home == k)) { // acquire[team-join]
+        s.finished = 0;
+        return core::switch_to(c, master, [](void *t) { static_cast<team *>(t)->unfinished_.store(0, std::memory_order_relaxed); }, this);
+    }
+    core::pause(c, member_parks, this);
+}
+
+void team::member_parks(context *, void *argument) { static_cast<team *>(argument)->step(core::current_carrier()); }
+
+// Subtracts what ended on this hart. True: that was the last, and the master waits.
+bool team::flush(carrier *k) noexcept {
+    slot &s = slots_[k->carried->id];
+    const std::uint32_t n = s.finished;
+    if (n == 0)
+        return false;
+    s.finished = 0;
+    core::chaos_point();
+    return unfinished_.fetch_sub(n, std::memory_order_acq_rel) == (master_waiting | n); // acq_rel[team-join]
+}
+
+void team::resume_master(carrier *k) noexcept {
+    if (!master->home || master->home == k) {
+        unfinished_.store(0, std::memory_order_relaxed);
+        core::resume(k, master);
+    }
+    context *c = master;
+    core::post_home(c); // from here on the region may end, so this hart only leaves
+    idle(k);
+}
+
+// ---- What next
+
+bool team::has_work(unsigned hart) const noexcept {
+    if (ready_count_.load(std::memory_order_relaxed) != 0 || child_count_.load(std::memory_order_relaxed) != 0 || !slots_[hart].empty())
+        return true;
+    const unsigned harts = base().hart_count();
+    for (unsigned i = 0; i < harts; ++i)
+        if (!slots_[i].empty())
+            return true;
+    return false;
+}
+
+bool team::home_ready(carrier *k) const noexcept {
+    if (!k->native || k->home.load(std::memory_order_relaxed) != carrier::home_state::ready)
+        return false;
+    const core::sched *s = k->native->owner;
+    while (s && s != this)
+        s = s->parent;
+    return s;
+}
+
+// The thread's own computation goes on, in a scheduler at or below this one.
+void team::go_home(carrier *k) noexcept {
+    core::take_home(k);
+    for (core::sched *s = k->native->owner; s != this; s = s->parent)
+        s->account.fetch_add(one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    k->current_sched = k->native->owner;
+    core::resume(k, k->native);
+}
+
+void team::step(carrier *k) noexcept {
+    const int hart = k->carried->id;
+    slots_[hart].present.store(true, std::memory_order_relaxed);
+    for (;;) {
+        if (flush(k))
+            resume_master(k);
+        if (home_ready(k))
+            go_home(k);
+        if (context *c = pop_ready())
+            core::resume(k, c);
+        if (const int rank = claim(k); rank >= 0)
+            resume_member(k, static_cast<unsigned>(rank));
+        if (core::sched *child = pick_child()) {
+            slots_[hart].present.store(false, std::memory_order_relaxed);
+            core::enter(k, child);
+        }
+        if (parent != &base())
+            break;
+        // The root's harts wait for new work for a while: the next region mostly follows soon.
+        const std::uint32_t seen = signal_.load(std::memory_order_acquire); // acquire[team-signal]
+        const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
+        bool work = false;
+        for (unsigned i = 1; !(i % 64 == 0 && sys::ticks() - from > most); ++i) {
+            work = !slots_[hart].empty() || signal_.load(std::memory_order_relaxed) != seen || has_work(static_cast<unsigned>(hart)) || home_ready(k);
+            if (work || draining_.load(std::memory_order_relaxed) || base().pressed())
+                break;
+            sys::cpu_relax();
+        }
+        if (!work)
+            break;
+    }
+    idle(k);
+}
+
+// Leaves the team with the hart. Whatever becomes ready from now on asks for harts (push_ready, child_wants).
+void team::idle(carrier *k) noexcept {
+    slots_[k->carried->id].present.store(false, std::memory_order_relaxed);
+    core::yield(k);
+}
+
+// ---- Ready contexts
+
+context *team::pop_ready() noexcept {
+    if (ready_count_.load(std::memory_order_relaxed) == 0)
+        return nullptr;
+    ready_lock_.lock();
+    context *c = ready_first_;
+    if (c) {
+        ready_first_ = c->next;
+        if (!ready_first_)
+            ready_last_ = nullptr;
+        ready_count_.store(ready_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+    ready_lock_.unlock();
+    return c;
+}
+
+void team::push_ready(context *first, context *last, unsigned n) noexcept {
+    pin(); // a context that is ready may run and end the team before we are done here
+    if (first->home) {
+        core::post_home(first);
+    } else {
+        ready_lock_.lock();
+        (ready_last_ ? ready_last_->next : ready_first_) = first;
+        ready_last_ = last;
+        ready_count_.store(ready_count_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+        ready_lock_.unlock();
+        const std::uint32_t harts = base().hart_count();
+        const std::uint64_t a = account.load(std::memory_order_relaxed);
+        if (wanted_of(a) == 0 && harts_of(a) < harts) {
+            const std::uint32_t more = n < harts - harts_of(a) ? n : harts - harts_of(a);
+            want(more);
+            parent->callbacks->request(handle(parent), handle(this), static_cast<int>(more));
+        }
+    }
+    signal_.fetch_add(1, std::memory_order_release); // release[team-signal]
+    unpin();
+}
+
+bool team::yield_to_others(context *c) noexcept {
+    carrier *k = c->on;
+    const auto again = [](void *argument) {
+        auto *self = static_cast<context *>(argument);
+        self->next = nullptr;
+        static_cast<team *>(self->owner)->push_ready(self, self, 1);
+    };
+    if (context *other = pop_ready()) {
+        core::switch_to(c, other, again, c);
+        return true;
+    }
+    if (const int rank = claim(k); rank >= 0) {
+        switch_to_member(c, static_cast<unsigned>(rank), again, c);
+        return true;
+    }
+    if (c != k->native && home_ready(k) && k->native->owner == this) {
+        core::take_home(k);
+        core::switch_to(c, k->native, again, c);
+        return true;
+    }
+    return false;
+}
+
+// ---- Children that want harts
+
+void team::child_wants(core::sched *child) noexcept {
+    children_lock_.lock();
+    if (!child->listed) {
+        child->listed = true;
+        child->next_wanting = child_first_;
+        child_first_ = child;
+        child_count_.store(child_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    children_lock_.unlock();
+    signal_.fetch_add(1, std::memory_order_release); // release[team-signal]
+    // Harts that come to this team find the child in the list; if there are too few of them, ask for more, unless that is known already.
+    const std::uint64_t a = account.load(std::memory_order_relaxed);
+    if (wanted_of(a) == 0 && harts_of(a) < base().hart_count()) {
+        want(1);
+        parent->callbacks->request(handle(parent), handle(this), 1);
+    }
+}
+
+core::sched *team::pick_child() noexcept {
+    if (child_count_.load(std::memory_order_relaxed) == 0)
+        return nullptr;
+    children_lock_.lock();
+    core::sched *found = nullptr;
+    while (child_first_ && !found) {
+        core::sched *child = child_first_;
+        if (child->reserve())
+            found = child;
+        if (!found || wanted_of(child->account.load(std::memory_order_relaxed)) == 0) {
+            child_first_ = child->next_wanting;
+            child->listed = false;
+            child_count_.store(child_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        }
+    }
+    children_lock_.unlock();
+    return found;
+}
+
+void team::forget(core::sched *child) noexcept {
+    children_lock_.lock();
+    for (core::sched **at = &child_first_; *at; at = &(*at)->next_wanting) {
+        if (*at == child) {
+            *at = child->next_wanting;
+            child->listed = false;
+            child_count_.store(child_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+            break;
+        }
+    }
+    children_lock_.unlock();
+}
+
+} // namespace comity::spmd

@@ -1,0 +1,293 @@
+// Teams as their masters see them: making, running a region, joining.
+#include "model/spmd/team_impl.hpp"
+
+#include "core/base.hpp"
+#include "core/chaos.hpp"
+#include "core/runtime.hpp"
+#include "model/spmd/scheduler.hpp"
+#include "sys/message.hpp"
+#include "sys/options.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace comity::spmd {
+
+using core::base;
+
+void member_main(void *argument) {
+    auto *m = static_cast<member *>(argument);
+    for (;;) {
+        m->of->body_(m->of->arg_, m->rank);
+        m->of->finish(m);
+    }
+}
+
+// ---- Making
+
+team *team::create(context *master) noexcept {
+    auto *t = new (std::nothrow) team;
+    const unsigned harts = base().hart_count();
+    auto *slots = new (std::nothrow) slot[harts];
+    if (!t || !slots)
+        sys::fatal("making a team", "no memory");
+    t->master = master;
+    t->slots_ = slots;
+    t->generation = core::generation();
+    return t;
+}
+
+void team::destroy() noexcept {
+    if (generation == core::generation()) { // else the members' kernel threads are those of another process
+        for (unsigned i = 1; i < capacity; ++i) {
+            core::destroy_context(members_[i]->c);
+            delete members_[i];
+        }
+    }
+    std::free(members_);
+    delete[] slots_;
+    if (deeper)
+        deeper->destroy();
+    delete this;
+}
+
+unsigned team::grow(unsigned ranks) noexcept {
+    if (ranks <= capacity)
+        return ranks;
+    if (ranks > room_) {
+        auto **more = static_cast<member **>(std::realloc(members_, ranks * sizeof(member *)));
+        if (!more)
+            return capacity;
+        members_ = more;
+        room_ = ranks;
+    }
+    while (capacity < ranks) {
+        int error = 0;
+        context *c = core::create_context(0, true, error);
+        if (!c) {
+            static std::atomic<bool> warned{false};
+            if (!warned.exchange(true, std::memory_order_relaxed))
+                sys::warn("a parallel region gets %u ranks instead of %u: %s; see ulimit -u and COMITY_STACK_SIZE", capacity, ranks,
+                          error == EAGAIN ? "no more threads to be had" : "no memory for stacks");
+            break;
+        }
+        members_[capacity] = new member{this, capacity, c};
+        ++capacity;
+    }
+    return capacity;
+}
+
+// ---- A region
+
+void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexcept {
+    context *c = master;
+    const std::uint64_t from = sys::ticks();
+    body_ = body;
+    arg_ = arg;
+    busy = true;
+    enter_region(c->on);
+    unfinished_.store(ranks - 1, std::memory_order_relaxed);
+    distribute(c->on, ranks);
+    ask_for_harts(ranks);
+    if (kind == region_kind::gang)
+        run_gang_members();
+    body(arg, 0);
+    join(c);
+    leave_region(c->on);
+    busy = false;
+    work_ticks_ += sys::ticks() - from;
+}
+
+// The hart comes under this team: a lingering one stays registered between its regions.
+void team::enter_region(carrier *k) noexcept {
+    if (lingering && registered()) {
+        account.fetch_add(one_hart, std::memory_order_acq_rel); // acq_rel[account]
+        master->owner = this;
+        k->current_sched = this;
+    } else {
+        core::register_sched(this, &team_callbacks);
+        hooks = &team_hooks;
+    }
+    slots_[k->carried->id].present.store(true, std::memory_order_relaxed);
+}
+
+void team::leave_region(carrier *k) noexcept {
+    slots_[k->carried->id].present.store(false, std::memory_order_relaxed);
+    if (lingering) {
+        account.fetch_sub(one_hart, std::memory_order_acq_rel); // acq_rel[account]
+        master->owner = &base();
+        k->current_sched = &base();
+        core::leave_comity(k);
+    } else {
+        core::unregister_sched("a team's end");
+    }
+}
+
+void team::close() noexcept {
+    if (!registered())
+        return;
+    draining_.store(true, std::memory_order_relaxed);
+    want_none();
+    base().withdraw(this);
+    while (account.load(std::memory_order_acquire) != 0) // acquire[account]
+        sys::yield_kernel_thread();                      // idle harts look at draining_ all the time
+    draining_.store(false, std::memory_order_relaxed);
+    magic = 0;
+}
+
+// Ranks 1.. go to the slots of the harts that are here, in runs, so that a rank tends to meet the same hart again.
+void team::distribute(carrier *k, unsigned ranks) noexcept {
+    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    unsigned here = 1;
+    if (lingering && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
+        here = 0;
+        for (unsigned i = 0; i < harts; ++i)
+            here += i == own || slots_[i].present.load(std::memory_order_relaxed);
+    }
+    if (here == 1) {
+        slots_[own].range.store(slot::pack(1, ranks), std::memory_order_release); // release[team-ranks]
+        return;
+    }
+    unsigned next = ranks / here > 1 ? ranks / here : 1, nth = 1;
+    const unsigned first_end = next;
+    for (unsigned i = 0; i < harts && next < ranks && nth < here; ++i) {
+        if (i == own || !slots_[i].present.load(std::memory_order_relaxed))
+            continue;
+        ++nth;
+        const unsigned end = nth == here ? ranks : ranks * nth / here;
+        slots_[i].range.store(slot::pack(next, end), std::memory_order_release); // release[team-ranks]
+        next = end;
+    }
+    if (next < ranks) // a hart left between the two looks: what was its is the master's
+        slots_[own].range.store(slot::pack(first_end == next ? 1 : next, ranks), std::memory_order_release); // release[team-ranks]
+    else if (first_end > 1)
+        slots_[own].range.store(slot::pack(1, first_end), std::memory_order_release); // release[team-ranks]
+}
+
+// Waking a sleeping hart costs some 50 us of its time and 5 of ours. So regions that are shorter on the whole must have added up to that before
+// it is worth while (the rent-or-buy rule); a hart that spins is asked at once.
+void team::ask_for_harts(unsigned ranks) noexcept {
+    const unsigned harts = base().hart_count();
+    const std::uint32_t most = ranks < harts ? ranks : harts;
+    const std::uint64_t a = account.load(std::memory_order_relaxed);
+    if (harts_of(a) >= most)
+        return;
+    if (parent == &base()) {
+        if (wanted_of(a) != 0 || work_ticks_ < wake_ticks())
+            return;
+        work_ticks_ = 0;
+    }
+    want(most - harts_of(a));
+    parent->callbacks->request(handle(parent), handle(this), static_cast<int>(most - harts_of(a)));
+}
+
+// ---- Join
+
+void team::join(context *c) noexcept {
+    flush(c->on); // what ended here while the master let others run
+    if (const int rank = claim(c->on); rank >= 0) {
+        switch_to_member(c, static_cast<unsigned>(rank), master_waits, this);
+        return;
+    }
+    const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
+    for (unsigned i = 1; unfinished_.load(std::memory_order_acquire) != 0; ++i) { // acquire[team-join]
+        if (has_work(static_cast<unsigned>(c->on->carried->id)) || (i % 32 == 0 && sys::ticks() - from > most)) {
+            core::pause(c, master_parks, this);
+            return;
+        }
+        sys::cpu_relax();
+    }
+}
+
+// Runs when the master's context is saved: from now on the last rank to finish resumes it.
+void team::master_waits(void *argument) noexcept {
+    auto *t = static_cast<team *>(argument);
+    t->unfinished_.fetch_or(master_waiting, std::memory_order_acq_rel); // acq_rel[team-join]
+}
+
+void team::master_parks(context *c, void *argument) {
+    auto *t = static_cast<team *>(argument);
+    carrier *k = core::current_carrier();
+    if (t->unfinished_.fetch_or(master_waiting, std::memory_order_acq_rel) == 0) { // acq_rel[team-join]
+        t->unfinished_.store(0, std::memory_order_relaxed);
+        core::resume(k, c);
+    }
+    ++k->count.blocks;
+    t->step(k);
+}
+
+} // namespace comity::spmd
+
+// ---- The interface
+
+namespace comity::spmd {
+namespace {
+
+// Ends the hot teams of a context that goes.
+void end_teams(context *c) {
+    auto *t = static_cast<team *>(c->hot);
+    c->hot = nullptr;
+    if (!t)
+        return;
+    if (t->lingering && t->generation == core::generation())
+        t->close();
+    t->destroy();
+}
+
+team *innermost_running(context *c) noexcept {
+    team *t = static_cast<team *>(c->hot);
+    if (!t || !t->busy)
+        return nullptr;
+    while (t->deeper && t->deeper->busy)
+        t = t->deeper;
+    return t;
+}
+
+} // namespace
+
+team *prepare(unsigned ranks) noexcept {
+    carrier *k = core::enter_comity();
+    context *c = k->current;
+    team *around = innermost_running(c);
+    team **at = around ? &around->deeper : reinterpret_cast<team **>(&c->hot);
+    team *t = *at;
+    if (t && t->generation != core::generation()) { // made before a fork: its members' threads are not in this process
+        *at = t = nullptr;
+    }
+    if (!t) {
+        t = team::create(c);
+        *at = t;
+        c->at_end = end_teams;
+    }
+    const bool root = !around && k->adopted && c == k->native && c->owner == &base();
+    if (t->lingering && !root)
+        t->close(); // this time the caller is below another scheduler
+    t->lingering = root;
+    t->last_size = t->grow(ranks);
+    return t;
+}
+
+unsigned size(const team *t) noexcept { return t->last_size; }
+
+void run(team *t, body_fn body, void *arg, region_kind kind) noexcept { t->run(body, arg, t->last_size, kind); }
+
+unsigned free_harts() noexcept {
+    core::ensure_started();
+    carrier *k = core::current_carrier();
+    unsigned n = 1 + base().idle_count();
+    if (k && k->native && k->native->hot) {
+        auto *t = static_cast<team *>(k->native->hot);
+        if (t->lingering && !t->busy)
+            n += core::sched::harts_of(t->account.load(std::memory_order_relaxed));
+    }
+    return n < base().hart_count() ? n : base().hart_count();
+}
+
+bool yield() noexcept {
+    carrier *k = core::current_carrier();
+    if (!k || !k->carried || core::on_transition(k) || k->current_sched->callbacks != &team_callbacks)
+        return false;
+    return static_cast<team *>(k->current_sched)->yield_to_others(k->current);
+}
+
+} // namespace comity::spmd

@@ -1,0 +1,111 @@
+// Inside a team: its data, and who may touch what. Protocols "Team start and join": README.md.
+#pragma once
+
+#include "core/sched.hpp"
+#include "core/spinlock.hpp"
+#include "model/spmd/team.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace comity::spmd {
+
+using core::carrier;
+using core::context;
+
+// A rank but 0: a context that runs the region's body again and again, parked in between.
+struct member {
+    team *of;
+    unsigned rank;
+    context *c;
+};
+
+// What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half from the back.
+struct alignas(64) slot {
+    // begin in the low half, end in the high half. Filled by the master at the start of a region, then changed by
+    // compare-exchange; only the slot's own hart stores into it, and only while it is empty.
+    std::atomic<std::uint64_t> range{0};
+    alignas(64) std::uint32_t finished = 0;  // ranks that ended here and are not yet subtracted from unfinished_; the owner's
+    std::atomic<bool> present{false};        // the hart is in this team; written by the owner
+
+    static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r); }
+    static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 32); }
+    static std::uint64_t pack(std::uint32_t b, std::uint32_t e) noexcept { return std::uint64_t{e} << 32 | b; }
+    bool empty() const noexcept {
+        const std::uint64_t r = range.load(std::memory_order_relaxed);
+        return begin(r) >= end(r);
+    }
+};
+
+class team : public core::sched {
+  public:
+    static team *create(context *master) noexcept;
+    void destroy() noexcept;
+
+    // Makes members until there are `ranks`; returns how many ranks the team has.
+    unsigned grow(unsigned ranks) noexcept;
+    void run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexcept;
+    void close() noexcept; // a root team that lingers: drives its harts out and unregisters it
+
+    bool yield_to_others(context *c) noexcept;
+    bool has_work(unsigned hart) const noexcept; // ready contexts, ranks to take up, children that want harts
+    void push_ready(context *first, context *last, unsigned n) noexcept;
+    void child_wants(core::sched *child) noexcept;
+    void forget(core::sched *child) noexcept;
+
+    // The next thing for a hart in this team; on its transition context.
+    [[noreturn]] void step(carrier *k) noexcept;
+    // The body of a rank has returned.
+    void finish(member *m) noexcept;
+
+    team *deeper = nullptr;      // the hot team of the same master, one level further in
+    context *master = nullptr;
+    bool lingering = false;      // a root team, which stays registered between its regions
+    std::uint32_t generation = 0; // of the process: members do not survive a fork
+    bool busy = false;           // a region runs
+    unsigned capacity = 1, last_size = 0;
+
+  private:
+    friend void member_main(void *);
+    void enter_region(carrier *k) noexcept;
+    void leave_region(carrier *k) noexcept;
+    void distribute(carrier *k, unsigned ranks) noexcept;
+    void ask_for_harts(unsigned ranks) noexcept;
+    void join(context *c) noexcept;
+    void run_gang_members() noexcept;
+    int claim(carrier *k) noexcept;
+    int steal(carrier *k) noexcept;
+    context *pop_ready() noexcept;
+    core::sched *pick_child() noexcept;
+    void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;
+    [[noreturn]] void resume_member(carrier *k, unsigned rank) noexcept;
+    bool flush(carrier *k) noexcept;
+    [[noreturn]] void resume_master(carrier *k) noexcept;
+    [[noreturn]] void idle(carrier *k) noexcept;
+    bool home_ready(carrier *k) const noexcept;
+    [[noreturn]] void go_home(carrier *k) noexcept;
+
+    static void master_waits(void *t) noexcept;
+    static void master_parks(context *c, void *t);
+    static void member_parks(context *c, void *t);
+
+    static constexpr std::uint32_t master_waiting = 0x80000000;
+
+    body_fn body_ = nullptr;     // of the region; written by the master before the slots are filled
+    void *arg_ = nullptr;
+    slot *slots_ = nullptr;      // one for each hart
+    member **members_ = nullptr; // [1, capacity)
+    unsigned room_ = 0;          // of members_
+    std::uint64_t work_ticks_ = 0;  // "Waking a sleeping hart": what regions took since a hart was last woken; the master's
+    alignas(64) std::atomic<std::uint32_t> unfinished_{0}; // ranks but 0 that have not ended; and master_waiting
+    alignas(64) std::atomic<std::uint32_t> signal_{0};     // grows when there is something new to do: idle harts watch it
+    std::atomic<bool> draining_{false};                    // idle harts must leave
+    core::spinlock ready_lock_;
+    context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
+    std::atomic<std::uint32_t> ready_count_{0};            // written under ready_lock_
+    core::spinlock children_lock_;
+    core::sched *child_first_ = nullptr;                   // children that want harts, under children_lock_, as are their links
+    std::atomic<std::uint32_t> child_count_{0};            // written under children_lock_
+};
+
+} // namespace comity::spmd
