@@ -11,7 +11,7 @@ namespace comity::core {
 
 class base_scheduler : public sched {
   public:
-    void start(unsigned harts) noexcept;
+    static void start(unsigned harts) noexcept;
     unsigned hart_count() const noexcept { return count_; }
 
     // The calling adopted carrier gets a hart: its kept one, an idle one, or it waits its turn. Does not switch; may sleep.

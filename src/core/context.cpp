@@ -11,7 +11,7 @@
 namespace comity::core {
 
 extern "C" {
-thread_local context *comity_tls_current = nullptr;
+__thread context *comity_tls_current = nullptr;
 }
 
 __attribute__((noinline)) context **current_slot() noexcept {

@@ -59,7 +59,9 @@ namespace comity::core {
 struct context : comity_context {};
 
 // The context that runs on this TLS block; null on a thread that Comity never saw. Read through current_context().
-extern "C" __attribute__((visibility("hidden"), tls_model("initial-exec"))) extern thread_local context *comity_tls_current;
+extern "C" {
+extern __thread context *comity_tls_current __attribute__((visibility("hidden"), tls_model("initial-exec")));
+}
 
 // The running context. A fresh load each time, by assembly the compiler can neither cache nor move across a switch: compilers keep the
 // address of a thread-local variable across calls, which is wrong after one that changed the kernel thread.

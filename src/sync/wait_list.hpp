@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/context.hpp"
+#include "core/shared.hpp"
 #include "core/spinlock.hpp"
 
 #include <atomic>
@@ -14,7 +15,7 @@
 
 namespace comity::sync {
 
-class wait_list {
+class COMITY_SHARED wait_list {
   public:
     // Returns when ready() is true. ready() may be called several times, on the caller's context and, while the caller is being
     // parked, on the transition context: it must only read atomics. Any thread or context; may switch.

@@ -138,5 +138,11 @@ comity_arch_nothing:
         .cfi_endproc
         .size   comity_arch_nothing, .-comity_arch_nothing
 
+#endif
+
+/* Also when the file is empty for this machine: no executable stack. */
+#if defined(__arm__) || defined(__aarch64__)
         .section .note.GNU-stack, "", %progbits
+#else
+        .section .note.GNU-stack, "", @progbits
 #endif

@@ -9,7 +9,7 @@
  *      +48  rbp
  *      +56  return address
  *
- * src/../tools/gdb reads this frame to show parked contexts: change both together. */
+ * tools/gdb reads this frame to show parked contexts: change both together. */
 #if defined(__x86_64__)
 
 #define FRAME_SAVE \
@@ -135,5 +135,11 @@ comity_arch_nothing:
         .cfi_endproc
         .size   comity_arch_nothing, .-comity_arch_nothing
 
+#endif
+
+/* Also when the file is empty for this machine: no executable stack. */
+#if defined(__arm__) || defined(__aarch64__)
+        .section .note.GNU-stack, "", %progbits
+#else
         .section .note.GNU-stack, "", @progbits
 #endif

@@ -69,7 +69,7 @@ int team::claim(carrier *k) noexcept {
     return steal(k);
 }
 
-// Takes the back half of another hart's range. The own slot is empty, so nobody else changes it.
+// Takes the back half of another hart's range, runs its first rank and keeps the others in the own slot, which is empty.
 int team::steal(carrier *k) noexcept {
     // Alone in a team whose ranks all started in one slot: nobody left any behind, since harts leave with empty slots.
     if (!lingering && harts_of(account.load(std::memory_order_relaxed)) == 1)
@@ -77,22 +77,37 @@ int team::steal(carrier *k) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     const unsigned from = core::chaos_on ? core::chaos_random() % harts : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
-        const unsigned v = (from + i) % harts;
-        if (v == own)
+        const unsigned victim = (from + i) % harts;
+        if (victim == own || slots_[victim].empty())
             continue;
-        std::uint64_t r = slots_[v].range.load(std::memory_order_relaxed);
-        while (slot::begin(r) < slot::end(r)) {
-            const std::uint32_t b = slot::begin(r), e = slot::end(r), middle = b + (e - b) / 2;
-            if (!slots_[v].range.compare_exchange_weak(r, slot::pack(b, middle), std::memory_order_acq_rel, // acq_rel[team-ranks]
-                                                       std::memory_order_relaxed))
-                continue;
+        if (const int rank = steal_from(slots_[victim], slots_[own]); rank >= 0) {
             ++k->count.steals;
-            if (middle + 1 < e)
-                slots_[own].range.store(slot::pack(middle + 1, e), std::memory_order_release); // release[team-ranks]
-            return static_cast<int>(middle);
+            return rank;
         }
+        if (!slots_[own].empty()) // the master has just filled it
+            return claim(k);
     }
     return -1;
+}
+
+int team::steal_from(slot &victim, slot &own) noexcept {
+    std::uint64_t mine = own.range.load(std::memory_order_relaxed);
+    if (slot::begin(mine) < slot::end(mine) || !own.range.compare_exchange_strong(mine, slot::stealing, std::memory_order_acq_rel)) // acq_rel[team-ranks]
+        return -1;
+    core::chaos_point();
+    std::uint64_t rest = 0;
+    int rank = -1;
+    std::uint64_t r = victim.range.load(std::memory_order_relaxed);
+    while (slot::begin(r) < slot::end(r)) {
+        const std::uint32_t b = slot::begin(r), e = slot::end(r), middle = b + (e - b) / 2;
+        if (victim.range.compare_exchange_weak(r, slot::pack(b, middle), std::memory_order_acq_rel, std::memory_order_relaxed)) { // acq_rel[team-ranks]
+            rank = static_cast<int>(middle);
+            rest = slot::pack(middle + 1, e);
+            break;
+        }
+    }
+    own.range.store(rest, std::memory_order_release); // release[team-ranks]
+    return rank;
 }
 
 void team::switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept {

@@ -138,30 +138,24 @@ void team::close() noexcept {
 // Ranks 1.. go to the slots of the harts that are here, in runs, so that a rank tends to meet the same hart again.
 void team::distribute(carrier *k, unsigned ranks) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
-    unsigned here = 1;
+    unsigned end = ranks;
     if (lingering && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
-        here = 0;
+        unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i)
-            here += i == own || slots_[i].present.load(std::memory_order_relaxed);
+            others += i != own && slots_[i].present.load(std::memory_order_relaxed);
+        for (unsigned i = harts; i-- > 0 && others != 0;) {
+            if (i == own || !slots_[i].present.load(std::memory_order_relaxed))
+                continue;
+            const unsigned share = end / (others + 1);
+            std::uint64_t r = slots_[i].range.load(std::memory_order_relaxed);
+            --others;
+            if (share != 0 && r != slot::stealing &&
+                slots_[i].range.compare_exchange_strong(r, slot::pack(end - share, end), std::memory_order_acq_rel)) // acq_rel[team-ranks]
+                end -= share;
+        }
     }
-    if (here == 1) {
-        slots_[own].range.store(slot::pack(1, ranks), std::memory_order_release); // release[team-ranks]
-        return;
-    }
-    unsigned next = ranks / here > 1 ? ranks / here : 1, nth = 1;
-    const unsigned first_end = next;
-    for (unsigned i = 0; i < harts && next < ranks && nth < here; ++i) {
-        if (i == own || !slots_[i].present.load(std::memory_order_relaxed))
-            continue;
-        ++nth;
-        const unsigned end = nth == here ? ranks : ranks * nth / here;
-        slots_[i].range.store(slot::pack(next, end), std::memory_order_release); // release[team-ranks]
-        next = end;
-    }
-    if (next < ranks) // a hart left between the two looks: what was its is the master's
-        slots_[own].range.store(slot::pack(first_end == next ? 1 : next, ranks), std::memory_order_release); // release[team-ranks]
-    else if (first_end > 1)
-        slots_[own].range.store(slot::pack(1, first_end), std::memory_order_release); // release[team-ranks]
+    if (end > 1)
+        slots_[own].range.store(slot::pack(1, end), std::memory_order_release); // release[team-ranks]
 }
 
 // Waking a sleeping hart costs some 50 us of its time and 5 of ours. So regions that are shorter on the whole must have added up to that before

@@ -4,6 +4,8 @@
 // guaranteed to run at the same time unless the region is a gang.
 #pragma once
 
+#include "core/shared.hpp"
+
 namespace comity::spmd {
 
 class team;
@@ -14,9 +16,9 @@ using body_fn = void (*)(void *arg, unsigned rank);
 // cannot be had (no memory or threads; one warning): size() says how many. Valid until the region ends or prepare is called
 // again by this context. A thread that Comity did not make is adopted and gets a hart first.
 // Any thread, or a context; not in a scheduler callback. May switch.
-team *prepare(unsigned ranks) noexcept;
+COMITY_SHARED team *prepare(unsigned ranks) noexcept;
 
-unsigned size(const team *t) noexcept;
+COMITY_SHARED unsigned size(const team *t) noexcept;
 
 enum class region_kind : unsigned char {
     cooperative, // ranks may take turns on a hart
@@ -26,14 +28,14 @@ enum class region_kind : unsigned char {
 
 // Runs body(arg, r) for every r in [0, size): the caller is rank 0. Returns when all have returned. May switch; returns on
 // the caller's own kernel thread if the caller is an adopted thread.
-void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative) noexcept;
+COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative) noexcept;
 
 // How many harts the caller could have for a region right now: its own and those that nobody uses. A hint, stale at once.
 // Any thread. Never switches.
-unsigned free_harts() noexcept;
+COMITY_SHARED unsigned free_harts() noexcept;
 
 // Lets other ready contexts of the caller's scheduler run on this hart, if there are any; false when there are none.
 // Context. May switch.
-bool yield() noexcept;
+COMITY_SHARED bool yield() noexcept;
 
 } // namespace comity::spmd

@@ -22,11 +22,13 @@ struct member {
 
 // What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half from the back.
 struct alignas(64) slot {
-    // begin in the low half, end in the high half. Filled by the master at the start of a region, then changed by
-    // compare-exchange; only the slot's own hart stores into it, and only while it is empty.
+    // begin in the low half, end in the high half; empty when begin >= end. Changed by compare-exchange: the master fills it at the start of a region,
+    // harts take ranks out. A hart that steals marks its own, empty slot `stealing` before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
     alignas(64) std::uint32_t finished = 0;  // ranks that ended here and are not yet subtracted from unfinished_; the owner's
     std::atomic<bool> present{false};        // the hart is in this team; written by the owner
+
+    static constexpr std::uint64_t stealing = 0x00000000'ffffffff; // empty, like every range with begin >= end
 
     static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r); }
     static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 32); }
@@ -36,6 +38,8 @@ struct alignas(64) slot {
         return begin(r) >= end(r);
     }
 };
+
+void member_main(void *argument); // what a member's context runs
 
 class team : public core::sched {
   public:
@@ -75,6 +79,7 @@ class team : public core::sched {
     void run_gang_members() noexcept;
     int claim(carrier *k) noexcept;
     int steal(carrier *k) noexcept;
+    static int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready() noexcept;
     core::sched *pick_child() noexcept;
     void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;
