@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <initializer_list>
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -10,24 +11,46 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/c_library.hpp"
 #include "sys/signals.hpp"
+
+// Since glibc 2.35; <sys/rseq.h> is missing before.
+extern "C" {
+[[gnu::weak]] extern const std::ptrdiff_t __rseq_offset;
+[[gnu::weak]] extern const unsigned int __rseq_size;
+}
 
 namespace comity::sys {
 namespace {
 
+using join_function = int (*)(pthread_t, void **);
 using create_function = int (*)(pthread_t *, const pthread_attr_t *, thread_function, void *);
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool sanitized = false;
+#endif
+
+#if defined(__x86_64__)
+constexpr unsigned rseq_signature = 0x53053053; // what glibc registers with
+#elif defined(__aarch64__)
+constexpr unsigned rseq_signature = 0xd428bc00;
+#endif
 
 // The C library's pthread_create, past every preloaded one. Under a sanitizer its interceptor must see the thread.
 create_function real_create() noexcept {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return ::pthread_create;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    return ::pthread_create;
-#endif
-#endif
+    if (sanitized) return ::pthread_create;
     static const auto found = reinterpret_cast<create_function>(::dlsym(RTLD_NEXT, "pthread_create"));
     return found ? found : ::pthread_create;
+}
+
+join_function real_join() noexcept {
+    if (sanitized) return ::pthread_join;
+    static const auto found = reinterpret_cast<join_function>(::dlsym(RTLD_NEXT, "pthread_join"));
+    return found ? found : ::pthread_join;
 }
 
 std::size_t usable_stack_size(std::size_t wanted) noexcept {
@@ -52,6 +75,56 @@ int start_kernel_thread(thread_function function, void *argument, std::size_t st
     }
     ::pthread_attr_destroy(&attributes);
     return error;
+}
+
+int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,
+                           joinable_thread &thread) noexcept {
+    pthread_attr_t attributes;
+    thread = 0;
+    if (const int error = ::pthread_attr_init(&attributes)) return error;
+    const auto size = static_cast<std::size_t>(static_cast<char *>(top) - static_cast<char *>(bottom));
+    int error = ::pthread_attr_setstack(&attributes, bottom, size);
+    if (error == 0) {
+        const signals_blocked blocked;
+        pthread_t made{};
+        error = real_create()(&made, &attributes, function, argument);
+        if (error == 0) thread = static_cast<joinable_thread>(made);
+    }
+    ::pthread_attr_destroy(&attributes);
+    return error;
+}
+
+void join_kernel_thread(joinable_thread thread) noexcept { real_join()(static_cast<pthread_t>(thread), nullptr); }
+
+std::size_t kernel_thread_overhead() noexcept {
+    // The C library's own number: thread-local storage of all that is loaded, and PTHREAD_STACK_MIN.
+    using minstack_function = std::size_t (*)(const pthread_attr_t *);
+    static const auto minstack = reinterpret_cast<minstack_function>(find_symbol("__pthread_get_minstack"));
+    constexpr std::size_t when_unknown = 64 * 1024;
+    if (!minstack) return when_unknown;
+    pthread_attr_t attributes;
+    if (::pthread_attr_init(&attributes) != 0) return when_unknown;
+    const std::size_t size = minstack(&attributes);
+    ::pthread_attr_destroy(&attributes);
+    return size;
+}
+
+bool unregister_restartable_sequences(void *thread_pointer) noexcept {
+    if (&__rseq_size == nullptr || __rseq_size == 0) return true; // nothing was registered
+    const int kept = errno;
+    constexpr std::size_t line = 32; // what the kernel's structure had at first; larger ones are multiples
+    constexpr unsigned long at_rseq_feature_size = 27;
+    const std::size_t feature = auxiliary_value(at_rseq_feature_size);
+    char *area = static_cast<char *>(thread_pointer) + __rseq_offset;
+    // The kernel wants the length back that was registered, which glibc does not tell in every version.
+    bool done = false;
+    for (const std::size_t wanted : {line, std::size_t{__rseq_size}, feature}) {
+        const std::size_t length = (wanted + line - 1) / line * line;
+        constexpr int unregister = 1;
+        done = done || ::syscall(SYS_rseq, area, length, unregister, rseq_signature) == 0;
+    }
+    errno = kept;
+    return done;
 }
 
 void name_kernel_thread(const char *name) noexcept {

@@ -14,6 +14,24 @@ using thread_function = void *(*)(void *);
 // 0 or an error number: EAGAIN when a limit on threads or memory is reached.
 int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept;
 
+// A kernel thread that is joined, on memory of the caller's. 0: none.
+using joinable_thread = std::uintptr_t;
+
+// Starts a joinable kernel thread on [bottom, top), where its thread-local storage lies too, with signals blocked as
+// above. The memory stays the caller's: the C library neither frees nor reuses it, not even in the child of a fork.
+// Returns 0 or an error number: EAGAIN when a limit is reached, EINVAL when the memory is too small.
+int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,
+                           joinable_thread &thread) noexcept;
+// Waits until the thread has ended, destructors of its thread-local variables included. Sleeps the kernel thread.
+void join_kernel_thread(joinable_thread thread) noexcept;
+// How much of a thread's memory the C library takes for itself at most: thread-local storage and its own frames.
+std::size_t kernel_thread_overhead() noexcept;
+
+// Takes back what the C library registered with the kernel for the calling kernel thread as its restartable sequences:
+// from then on the library asks the kernel for the core's number, which stays right when another kernel thread runs on
+// this thread's TLS. `thread_pointer` is the calling thread's. False when the kernel refuses; nothing to do is success.
+bool unregister_restartable_sequences(void *thread_pointer) noexcept;
+
 // Names the calling kernel thread for ps, top and gdb; 15 characters are kept. Any thread and signal handlers.
 void name_kernel_thread(const char *name) noexcept;
 

@@ -1,0 +1,72 @@
+// TLS blocks: thread-local storage that a full context runs on, whichever kernel thread carries it.
+//
+// Two providers make them. A *donor* is a real kernel thread that sleeps while its stack and its TLS are borrowed. A
+// *glibc block* is one that the C library's own allocator filled, without a kernel thread. README.md compares them.
+// Nothing here switches, but for the self-test, which comes back on the kernel thread on which it began.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sys/memory.hpp"
+
+namespace comity::core {
+
+struct context;
+
+enum class tls_provider : std::uint8_t { none, donor, glibc };
+
+struct tls_block {
+    std::uintptr_t base = 0;           // what the TLS base register holds
+    context **current_slot = nullptr;  // the variable comity_tls_current in this block
+    std::byte *stack_top = nullptr;    // a context may use [stack_bottom, stack_top); 64-byte aligned
+    std::byte *stack_bottom = nullptr;
+    sys::stack_memory stack;           // the mapping around it, for reports of overflow
+    int kernel_id = 0;                 // of the kernel thread behind it; a glibc block: 0
+    tls_provider provider = tls_provider::none;
+    bool forked = false;               // the process is a fork made on this block: the C library counts on it for ever
+    unsigned generation = 0;           // how many forks away from the first process it was made
+    void *reserved = nullptr;          // the provider's
+};
+
+// ---- For everyone: the provider that was chosen. Any thread.
+
+// Chooses by COMITY_TLS and by the providers' self-tests; the first call does it, others wait for it. A provider that
+// was asked for and fails gives one warning and the other is used. tls_provider::none: there are no full contexts.
+tls_provider select_tls_provider() noexcept;
+
+// A block with a stack of at least `stack_size` bytes for the context; nullptr with an error number in `error`:
+// EAGAIN when a limit on threads is reached or no provider works, ENOMEM, EINVAL. errno is kept.
+tls_block *make_tls_block(std::size_t stack_size, int &error) noexcept;
+
+// No context may run on it or be stopped on it. Destructors of its thread-local variables run, and may take as long as they like.
+void free_tls_block(tls_block *block) noexcept;
+
+// In the child of a fork, before anything else here: `running` is the block that the fork was called on, nullptr when
+// it was called on a thread's own TLS. Of all others there is no kernel thread any more: they may only be freed.
+void tls_after_fork(tls_block *running) noexcept;
+
+// Must be called on the block before a context's first instruction of user code, when the block is fresh: sets up the
+// parts of the C library that a real thread sets up for itself. Nothing to do on a donor.
+void tls_first_entry(tls_block *block) noexcept;
+
+// ---- Promotion: the donor's own kernel thread goes on with the context. Donors only.
+
+// The donor's kernel thread wakes and calls fn(arg) on its own TLS, above stack_top; there are 4 KiB of stack for that.
+// When fn returns it sleeps again. The donor must be asleep. What was written before is seen by fn.
+void run_on_donor(tls_block *block, void (*fn)(void *), void *arg) noexcept;
+// Is the donor asleep? What fn wrote is then seen.
+bool donor_asleep(const tls_block *block) noexcept;
+
+// ---- For tests.
+
+tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept;
+tls_block *make_glibc_block(std::size_t stack_size, int &error) noexcept;
+// Replaces the start of a donor's kernel thread, to let it fail: returns an error number. nullptr: the real one.
+using start_hook = int (*)();
+void set_donor_start_hook(start_hook hook) noexcept;
+
+// Runs a context on a block of the provider. nullptr when all is well, else what is wrong.
+const char *tls_self_test(tls_provider provider) noexcept;
+
+} // namespace comity::core

@@ -1,0 +1,28 @@
+// What the providers share: where a block lies on its stack, and how the processes that forked are told apart.
+#pragma once
+
+#include <cstddef>
+
+#include "core/tls/block.hpp"
+
+namespace comity::core {
+
+// A fresh stack whose top holds a block made by `construct(at)`, which takes `block_size` bytes; what lies below the
+// block, [stack.bottom, block), is free. Blocks lie at different offsets in their pages: thousands of equal ones
+// would share a few sets of the first cache.
+struct carved_stack {
+    sys::stack_memory stack;
+    void *block = nullptr; // 64-byte aligned; nullptr: no memory
+};
+carved_stack carve_stack(std::size_t usable, std::size_t block_size) noexcept;
+
+// How many forks this process is away from the first one that used Comity.
+unsigned process_generation() noexcept;
+
+void free_donor_block(tls_block *block) noexcept;
+void free_glibc_block(tls_block *block) noexcept;
+
+// Can blocks of the C library's own be made? Looks for everything that is needed; once.
+bool glibc_blocks_possible() noexcept;
+
+} // namespace comity::core

@@ -1,0 +1,50 @@
+// Sleeping for a kernel thread whose thread-local storage is lent to others. Not even errno is touched, no signal
+// handler's business is done here, and no sanitizer sees it: their state of the thread is lent as well.
+#pragma once
+
+#include <cstdint>
+
+#include <sys/syscall.h>
+
+// For functions that no sanitizer may instrument, not even their entry and exit.
+#if defined(__clang__)
+#define COMITY_NEVER_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation))
+#else
+#define COMITY_NEVER_INSTRUMENTED __attribute__((noinline, no_sanitize("address", "thread", "undefined")))
+#endif
+
+namespace comity::sys {
+
+namespace detail {
+[[gnu::always_inline]] inline long raw_futex(std::uint32_t *word, int operation, std::uint32_t value) noexcept {
+#if defined(__x86_64__)
+    long result = SYS_futex;
+    register long timeout asm("r10") = 0;
+    asm volatile("syscall"
+                 : "+a"(result)
+                 : "D"(word), "S"(static_cast<long>(operation)), "d"(static_cast<long>(value)), "r"(timeout)
+                 : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long result asm("x0") = reinterpret_cast<long>(word);
+    register long second asm("x1") = operation;
+    register long third asm("x2") = value;
+    register long timeout asm("x3") = 0;
+    register long number asm("x8") = SYS_futex;
+    asm volatile("svc #0" : "+r"(result) : "r"(second), "r"(third), "r"(timeout), "r"(number) : "memory");
+    return result;
+#endif
+}
+constexpr int wait_private = 128, wake_private = 129; // FUTEX_WAIT and FUTEX_WAKE, FUTEX_PRIVATE_FLAG
+} // namespace detail
+
+// Sleeps while *word == value; returns for any reason.
+[[gnu::always_inline]] inline void lent_wait(std::uint32_t *word, std::uint32_t value) noexcept {
+    detail::raw_futex(word, detail::wait_private, value);
+}
+// Wakes all who sleep on it.
+[[gnu::always_inline]] inline void lent_wake_all(std::uint32_t *word) noexcept {
+    detail::raw_futex(word, detail::wake_private, INT32_MAX);
+}
+
+} // namespace comity::sys
