@@ -1,5 +1,6 @@
 #include "core/context.hpp"
 
+#include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
@@ -93,6 +94,7 @@ void destroy_context(context *c) noexcept {
         c->at_end(c);
     delist(c);
     c->fiber.destroy();
+    free_promotion(c);
     if (c->tls)
         free_tls_block(c->tls);
     if (c->stack)

@@ -19,6 +19,7 @@ struct carrier;
 struct sched;
 struct context;
 struct tls_block;
+struct promotion;
 
 enum class context_state : std::uint8_t { fresh, running, paused, exited };
 
@@ -45,6 +46,8 @@ struct comity_context {
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
     comity::core::exception_state caught; // saved while paused, when the TLS is shared
+    bool entered = false;                 // has run before
+    comity::core::promotion *promoted = nullptr; // a full context's means to run on its donor's own kernel thread
     bool shares_tls = false;              // bare or native: others run on the same TLS block
     comity::core::context_state state = comity::core::context_state::fresh;
     std::uint64_t id = 0;                 // for people: `comity bt ID`

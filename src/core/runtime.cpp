@@ -69,18 +69,7 @@ void thread_ends(void *argument) {
         if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
             base().release(h);
     }
-    carriers_lock.lock();
-    for (carrier **at = &all_carriers; *at; at = &(*at)->all_next) {
-        if (*at == k) {
-            *at = k->all_next;
-            break;
-        }
-    }
-    gone.switches += k->count.switches;
-    gone.steals += k->count.steals;
-    gone.blocks += k->count.blocks;
-    gone.grants += k->count.grants;
-    carriers_lock.unlock();
+    forget(k);
     note_asleep();
     *k->slot = nullptr;
     delist(k->native);
@@ -105,6 +94,7 @@ void child_after_fork() {
         k->kernel_id = sys::kernel_thread_id();
     }
     contexts_after_fork();
+    tls_after_fork(k && k->current ? k->current->tls : nullptr);
     base().after_fork(k);
 }
 
@@ -114,6 +104,7 @@ void start() {
     const std::int64_t n0 = sys::now_ns();
     chaos_seed(options.chaos);
     base_scheduler::start(options.harts);
+    detect_tls_base();
     select_tls_provider();
     pthread_key_create(&exit_key, thread_ends);
     pthread_atfork(before_fork, parent_after_fork, child_after_fork);
@@ -153,6 +144,21 @@ void note_awake() noexcept {
     }
 }
 void note_asleep() noexcept { awake.fetch_sub(1, std::memory_order_relaxed); }
+
+void forget(carrier *k) noexcept {
+    carriers_lock.lock();
+    for (carrier **at = &all_carriers; *at; at = &(*at)->all_next) {
+        if (*at != k)
+            continue;
+        *at = k->all_next;
+        gone.switches += k->count.switches;
+        gone.steals += k->count.steals;
+        gone.blocks += k->count.blocks;
+        gone.grants += k->count.grants;
+        break;
+    }
+    carriers_lock.unlock();
+}
 
 void enlist(carrier *k) noexcept {
     carriers_lock.lock();

@@ -28,7 +28,9 @@ void leave_comity(carrier *k) noexcept;
 // An adopted thread that holds no hart waits in the kernel for post_home of its native context.
 void sleep_without_hart(carrier *k) noexcept;
 
+// Enters a carrier in the list of all, and takes it out; its counts stay.
 void enlist(carrier *k) noexcept;
+void forget(carrier *k) noexcept;
 void chaos_seed(std::uint64_t seed) noexcept;
 
 // Counts the kernel threads that Comity has and that do not sleep in it.

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/context.hpp"
-#include "core/shared.hpp"
+#include "sys/shared.hpp"
 #include "core/spinlock.hpp"
 
 #include <atomic>

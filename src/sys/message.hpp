@@ -6,17 +6,19 @@
 // on any stack, and from a signal handler. Nothing here switches; errno is kept.
 #pragma once
 
+#include "sys/shared.hpp"
+
 #include <cstdarg>
 #include <cstddef>
 
 namespace comity::sys {
 
 // Prints "comity: ", the text and a new line. Text beyond 1 KiB is cut.
-void warn(const char *format, ...) noexcept __attribute__((format(printf, 1, 2)));
+COMITY_SHARED void warn(const char *format, ...) noexcept __attribute__((format(printf, 1, 2)));
 
 // A broken contract: prints "comity: CALL: ", the text and a new line, then aborts. `call` is the function that the
 // user called; the text says what happened and what to do.
-[[noreturn]] void fatal(const char *call, const char *format, ...) noexcept __attribute__((format(printf, 2, 3)));
+[[noreturn]] COMITY_SHARED void fatal(const char *call, const char *format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
 // Formats into buffer[0 .. size), always terminated (size >= 1). Returns the length that is there after cutting.
 std::size_t format_text(char *buffer, std::size_t size, const char *format, ...) noexcept
@@ -26,6 +28,6 @@ std::size_t format_text_list(char *buffer, std::size_t size, const char *format,
 
 // Writes all of text[0 .. length) to standard error, by one write(2) unless the kernel takes only a part of it.
 // An error is ignored: there is nobody left to tell.
-void write_error(const char *text, std::size_t length) noexcept;
+COMITY_SHARED void write_error(const char *text, std::size_t length) noexcept;
 
 } // namespace comity::sys

@@ -2,6 +2,8 @@
 // docs/configuration.md.
 #pragma once
 
+#include "sys/shared.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -28,7 +30,7 @@ struct options {
 // The options, read from the environment by the first call; what changes in the environment later is not seen. A value
 // that is not allowed gives one line on standard error and counts as not given. A set-user-id program's environment is
 // not trusted: every option has its default there. Any thread, not in a signal handler; never switches; never fails.
-const options &get_options() noexcept;
+COMITY_SHARED const options &get_options() noexcept;
 
 enum class option_kind : std::uint8_t {
     count,  // a whole number in [least, most]

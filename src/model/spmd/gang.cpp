@@ -1,4 +1,46 @@
+// Gangs: ranks that wait for each other without telling Comity must all have a kernel thread that really runs. Those that no
+// hart takes up at once are promoted: the operating system shares the cores between them, as it would have done without Comity.
+#include "core/chaos.hpp"
+#include "core/promotion.hpp"
+#include "core/runtime.hpp"
 #include "model/spmd/team_impl.hpp"
+#include "sys/message.hpp"
+
 namespace comity::spmd {
-void team::run_gang_members() noexcept {}
+
+void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
+    // A hart that spins in the team takes its ranks within a fraction of a microsecond, and each of them must have a hart for itself.
+    const std::uint64_t from = sys::ticks(), most = core::ticks_per_us();
+    while (sys::ticks() - from < most && has_ranks())
+        sys::cpu_relax();
+    for (int rank; (rank = claim(k)) >= 0;) {
+        member *m = members_[rank];
+        if (!core::promotable(m->c) || !core::promote(m->c, member_main, m))
+            sys::fatal("a gang region", "rank %d of %u has no kernel thread to run on", rank, ranks);
+        m->promoted = true;
+    }
 }
+
+// After the region: its kernel thread may still be on the way to sleep, on the TLS of a context that the next region resumes.
+void team::await_promoted(unsigned ranks) noexcept {
+    for (unsigned i = 1; i < ranks; ++i) {
+        member *m = members_[i];
+        if (!m->promoted)
+            continue;
+        while (!core::promotion_over(m->c))
+            sys::yield_kernel_thread();
+        m->promoted = false;
+    }
+}
+
+// The end of a promoted rank, on the kernel thread's own stack.
+void team::promoted_ends(void *argument) {
+    auto *m = static_cast<member *>(argument);
+    team *t = m->of;
+    m->c->owner = t;
+    context *master = t->master;
+    if (t->unfinished_.fetch_sub(1, std::memory_order_acq_rel) == (master_waiting | 1)) // acq_rel[team-join]
+        core::unblock(master);
+}
+
+} // namespace comity::spmd

@@ -3,6 +3,7 @@
 
 #include "core/base.hpp"
 #include "core/chaos.hpp"
+#include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/team_impl.hpp"
 
@@ -134,6 +135,8 @@ void team::resume_member(carrier *k, unsigned rank) noexcept {
 void team::finish(member *m) noexcept {
     context *c = m->c;
     carrier *k = c->on;
+    if (core::is_promoted(c)) [[unlikely]]
+        return core::demote(c, promoted_ends, m);
     slot &s = slots_[k->carried->id];
     ++s.finished;
     if (const int rank = claim(k); rank >= 0)
@@ -172,8 +175,11 @@ void team::resume_master(carrier *k) noexcept {
 // ---- What next
 
 bool team::has_work(unsigned hart) const noexcept {
-    if (ready_count_.load(std::memory_order_relaxed) != 0 || child_count_.load(std::memory_order_relaxed) != 0 || !slots_[hart].empty())
-        return true;
+    return ready_count_.load(std::memory_order_relaxed) != 0 || child_count_.load(std::memory_order_relaxed) != 0 ||
+           !slots_[hart].empty() || has_ranks();
+}
+
+bool team::has_ranks() const noexcept {
     const unsigned harts = base().hart_count();
     for (unsigned i = 0; i < harts; ++i)
         if (!slots_[i].empty())

@@ -90,9 +90,11 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     distribute(c->on, ranks);
     ask_for_harts(ranks);
     if (kind == region_kind::gang)
-        run_gang_members();
+        run_gang_members(c->on, ranks);
     body(arg, 0);
     join(c);
+    if (kind == region_kind::gang)
+        await_promoted(ranks);
     leave_region(c->on);
     busy = false;
     work_ticks_ += sys::ticks() - from;

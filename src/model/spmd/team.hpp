@@ -4,7 +4,7 @@
 // guaranteed to run at the same time unless the region is a gang.
 #pragma once
 
-#include "core/shared.hpp"
+#include "sys/shared.hpp"
 
 namespace comity::spmd {
 

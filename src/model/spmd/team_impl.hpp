@@ -18,6 +18,7 @@ struct member {
     team *of;
     unsigned rank;
     context *c;
+    bool promoted = false; // in this region; the master's
 };
 
 // What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half from the back.
@@ -76,7 +77,10 @@ class team : public core::sched {
     void distribute(carrier *k, unsigned ranks) noexcept;
     void ask_for_harts(unsigned ranks) noexcept;
     void join(context *c) noexcept;
-    void run_gang_members() noexcept;
+    void run_gang_members(carrier *k, unsigned ranks) noexcept;
+    void await_promoted(unsigned ranks) noexcept;
+    static void promoted_ends(void *m);
+    bool has_ranks() const noexcept;
     int claim(carrier *k) noexcept;
     int steal(carrier *k) noexcept;
     static int steal_from(slot &victim, slot &own) noexcept;

@@ -1,0 +1,105 @@
+#include "core/promotion.hpp"
+
+#include "core/carrier.hpp"
+#include "core/runtime.hpp"
+#include "core/tls/block.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/memory.hpp"
+
+#include <new>
+
+namespace comity::core {
+
+// A kernel thread that lent its TLS, as the carrier that it is while its context is promoted.
+struct promotion {
+    carrier k;
+    context ground;   // the kernel thread's own frame, to which demote switches
+    context *c = nullptr;
+    void (*fn)(void *) = nullptr;
+    void *arg = nullptr;
+};
+
+namespace {
+
+constexpr std::size_t transition_stack_size = 64 * 1024;
+
+promotion *make_promotion(context *c) noexcept {
+    auto *p = new (std::nothrow) promotion;
+    if (!p)
+        return nullptr;
+    p->k.transition_stack = sys::map_stack(transition_stack_size);
+    if (!p->k.transition_stack) {
+        delete p;
+        return nullptr;
+    }
+    p->c = c;
+    p->k.adopted = true;
+    p->k.native = c;
+    p->k.transition.stack = p->k.transition_stack;
+    p->k.transition.stack_top = p->k.transition_stack.top;
+    p->k.transition.fiber.create();
+    return p;
+}
+
+// On the donor's kernel thread.
+void run_promoted(void *argument) {
+    auto *p = static_cast<promotion *>(argument);
+    context *c = p->c;
+    if (!p->k.slot)
+        init_carrier(&p->k);
+    p->k.kernel_id = sys::kernel_thread_id();
+    p->ground.on = &p->k;
+    p->ground.tls_base = p->k.tls_base;
+    p->ground.slot = p->k.slot;
+    p->ground.fiber.adopt_running(nullptr, 0);
+    p->k.current = &p->ground;
+    note_awake();
+    c->home = &p->k;
+    c->owner = nullptr;
+    if (c->state == context_state::fresh)
+        switch_start(&p->ground, c, p->fn, p->arg, arch::comity_arch_nothing, nullptr);
+    else
+        switch_to(&p->ground, c, arch::comity_arch_nothing, nullptr);
+    note_asleep();
+    p->fn(p->arg); // demote's `then`
+}
+
+} // namespace
+
+bool promotable(const context *c) noexcept { return c->tls && c->tls->provider == tls_provider::donor; }
+
+bool promote(context *c, void (*fn)(void *), void *arg) noexcept {
+    if (!c->promoted)
+        c->promoted = make_promotion(c);
+    if (!c->promoted)
+        return false;
+    c->promoted->fn = fn;
+    c->promoted->arg = arg;
+    run_on_donor(c->tls, run_promoted, c->promoted);
+    return true;
+}
+
+bool is_promoted(const context *c) noexcept { return c->promoted && c->home == &c->promoted->k; }
+
+void demote(context *c, void (*then)(void *), void *arg) noexcept {
+    promotion *p = c->promoted;
+    p->fn = then;
+    p->arg = arg;
+    c->home = nullptr;
+    switch_to(c, &p->ground, arch::comity_arch_nothing, nullptr);
+}
+
+bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }
+
+void free_promotion(context *c) noexcept {
+    promotion *p = c->promoted;
+    if (!p)
+        return;
+    forget(&p->k);
+    p->k.transition.fiber.destroy();
+    sys::unmap_stack(p->k.transition_stack);
+    delete p;
+    c->promoted = nullptr;
+}
+
+} // namespace comity::core
