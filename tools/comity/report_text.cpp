@@ -1,5 +1,8 @@
 #include "report.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "comity/version.h"
@@ -68,6 +71,20 @@ void print_machine(const machine_report &machine) {
     for (const std::string &problem : machine.problems) line("PROBLEM", problem);
 }
 
+// One paragraph a kind, in the order of the verdicts, with the files of that kind under it.
+void print_runtimes(std::vector<runtime> runtimes) {
+    fmt::print("\n{}\n", runtimes.empty() ? "No parallel library found."
+                                          : "Parallel libraries, and what Comity does with them under `comity run`");
+    std::ranges::stable_sort(runtimes, {}, [](const runtime &r) { return std::pair(r.what, r.kind); });
+    const runtime *before = nullptr;
+    for (const runtime &found : runtimes) {
+        if (!before || before->kind != found.kind)
+            fmt::print("  {:<14} {}: {}\n", verdict_name(found.what), found.kind, found.explanation);
+        fmt::print("  {:<14}   {}\n", "", found.path);
+        before = &found;
+    }
+}
+
 void print_program(const program_report &program) {
     fmt::print("\n{} {}\n", program.pid ? "Process" : "Program", program.name);
     if (!program.problem.empty()) return line("PROBLEM", program.problem);
@@ -80,10 +97,7 @@ void print_program(const program_report &program) {
     }
     if (!program.obstacle.empty()) line("Comity", "stands aside: the program " + program.obstacle);
     for (const std::string &name : program.missing_libraries) line("PROBLEM", "library not found: " + name);
-    fmt::print("\n{}\n", program.runtimes.empty() ? "No parallel library found." : "Parallel libraries");
-    for (const runtime &found : program.runtimes)
-        fmt::print("  {:<14} {}\n  {:<14} {}\n  {:<14} {}\n", verdict_name(found.what), found.kind, "", found.path, "",
-                   found.explanation);
+    print_runtimes(program.runtimes);
     for (const std::string &note : program.notes) fmt::print("\nNote: {}\n", note);
 }
 
