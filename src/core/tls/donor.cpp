@@ -7,23 +7,12 @@
 
 #include "core/context.hpp"
 #include "core/tls/base.hpp"
+#include "core/tls/sanitized.hpp"
 #include "sys/c_library.hpp"
 #include "sys/clock.hpp"
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
-#include "sys/lent_thread.hpp"
 #include "sys/message.hpp"
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#include <sanitizer/tsan_interface.h>
-#define COMITY_TLS_TSAN 1
-#endif
-#if __has_feature(address_sanitizer)
-#include <sanitizer/lsan_interface.h>
-#define COMITY_TLS_ASAN 1
-#endif
-#endif
 
 namespace comity::core {
 namespace {
@@ -40,14 +29,8 @@ struct alignas(64) donor : tls_block {
 
 std::atomic<start_hook> hook_for_start{nullptr};
 
-// ThreadSanitizer cannot see the donor's side, which it must not instrument: it is told what that side does.
-void told_release([[maybe_unused]] donor *d) noexcept {
-#if defined(COMITY_TLS_TSAN)
-    __tsan_release(&d->word);
-#endif
-}
-
-// Lends the TLS until a command comes. Between the two marked points the thread uses nothing of its TLS.
+// Lends the TLS until a command comes. Between the two marked points the thread uses nothing of its TLS, nor does a
+// sanitizer for it: the context that has borrowed it may run at any moment.
 COMITY_NEVER_INSTRUMENTED std::uint32_t lend(std::uint32_t *word) noexcept {
     __atomic_store_n(word, static_cast<std::uint32_t>(idle), __ATOMIC_RELEASE); // release[donor-idle]; from here on
     sys::lent_wake_all(word);                                                   // whoever waits in await_idle
@@ -61,11 +44,7 @@ COMITY_NEVER_INSTRUMENTED std::uint32_t lend(std::uint32_t *word) noexcept {
 // vector state), and for what run_on_donor calls. Pages of it that nobody touches cost nothing.
 std::size_t room_below_donor() noexcept {
     constexpr unsigned long at_minsigstksz = 51;
-#if defined(COMITY_TLS_TSAN) || defined(COMITY_TLS_ASAN)
-    constexpr std::size_t for_calls = 24 * 1024;
-#else
-    constexpr std::size_t for_calls = 6 * 1024;
-#endif
+    constexpr std::size_t for_calls = tls_sanitized ? 24 * 1024 : 6 * 1024;
     const std::size_t frame = sys::auxiliary_value(at_minsigstksz);
     return for_calls + (frame != 0 ? frame : 4096 + 512);
 }
@@ -80,7 +59,7 @@ void *donor_main(void *argument) {
     const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     d->stack_top = reinterpret_cast<std::byte *>((frame - room_below_donor()) & ~std::uintptr_t{63});
     for (;;) {
-        told_release(d);
+        tell_release(&d->word);
         (void)lend(reinterpret_cast<std::uint32_t *>(&d->word));
         if (d->word.load(std::memory_order_acquire) == exit) return nullptr; // acquire[donor-command]
         d->fn(d->arg);
@@ -119,7 +98,8 @@ void set_donor_start_hook(start_hook hook) noexcept { hook_for_start.store(hook,
 tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
     const int kept = errno;
     error = ENOMEM;
-    const std::size_t overhead = sys::kernel_thread_overhead() + room_below_donor();
+    constexpr std::size_t for_sanitizer = tls_sanitized ? 160 * 1024 : 0;
+    const std::size_t overhead = sys::kernel_thread_overhead() + room_below_donor() + for_sanitizer;
     if (stack_size > PTRDIFF_MAX - overhead) return nullptr;
     carved_stack carved = carve_stack(stack_size + overhead, sizeof(donor));
     if (!carved.block) return nullptr;
@@ -135,10 +115,7 @@ tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
         return nullptr;
     }
     await_idle(d);
-#if defined(COMITY_TLS_ASAN)
-    // The leak checker would look no deeper than the sleeping donor's own frame.
-    __lsan_register_root_region(d->stack_bottom, static_cast<std::size_t>(d->stack.top - d->stack_bottom));
-#endif
+    tell_stack(d->stack.bottom, d->stack.size());
     errno = kept;
     return d;
 }
@@ -146,9 +123,7 @@ tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
 void free_donor_block(tls_block *block) noexcept {
     auto *d = static_cast<donor *>(block);
     sys::stack_memory stack = d->stack;
-#if defined(COMITY_TLS_ASAN)
-    __lsan_unregister_root_region(d->stack_bottom, static_cast<std::size_t>(stack.top - d->stack_bottom));
-#endif
+    untell_stack(stack.bottom, stack.size());
     if (d->generation == process_generation()) {
         await_idle(d);
         command(d, exit);
