@@ -15,6 +15,10 @@ namespace {
 std::atomic<unsigned> colour{0};
 std::atomic<unsigned> generation{0}; // written by the only thread of a forked child
 
+const char *provider_name(tls_provider provider) noexcept {
+    return provider == tls_provider::donor ? "sleeping threads (donor)" : "the C library's allocator (glibc)";
+}
+
 } // namespace
 
 carved_stack carve_stack(std::size_t usable, std::size_t block_size) noexcept {
@@ -32,19 +36,49 @@ carved_stack carve_stack(std::size_t usable, std::size_t block_size) noexcept {
 
 unsigned process_generation() noexcept { return generation.load(std::memory_order_relaxed); }
 
-tls_provider select_tls_provider() noexcept {
+tls_provider choose_tls_provider(sys::tls_choice asked) noexcept {
     detect_tls_base();
-    return tls_provider::donor;
+    const bool glibc_first = asked == sys::tls_choice::glibc;
+    const tls_provider first = glibc_first ? tls_provider::glibc : tls_provider::donor;
+    const tls_provider second = glibc_first ? tls_provider::donor : tls_provider::glibc;
+    const char *const wrong = tls_self_test(first);
+    if (!wrong) return first;
+    const char *const also_wrong = tls_self_test(second);
+    if (!also_wrong) {
+        sys::warn("COMITY_TLS: thread-local storage from %s does not work here (%s); it comes from %s instead",
+                  provider_name(first), wrong, provider_name(second));
+        return second;
+    }
+    sys::warn("COMITY_TLS: no thread-local storage for contexts: from %s: %s; from %s: %s", provider_name(first), wrong,
+              provider_name(second), also_wrong);
+    return tls_provider::none;
 }
 
-tls_block *make_tls_block(std::size_t stack_size, int &error) noexcept { return make_donor_block(stack_size, error); }
+tls_provider select_tls_provider() noexcept {
+    static const tls_provider chosen = choose_tls_provider(sys::get_options().tls);
+    return chosen;
+}
 
-void tls_first_entry(tls_block *) noexcept {}
+tls_block *make_tls_block(std::size_t stack_size, int &error) noexcept {
+    switch (select_tls_provider()) {
+    case tls_provider::donor:
+        return make_donor_block(stack_size, error);
+    case tls_provider::glibc:
+        return make_glibc_block(stack_size, error);
+    case tls_provider::none:
+        break;
+    }
+    error = EAGAIN;
+    return nullptr;
+}
 
 void free_tls_block(tls_block *block) noexcept {
     // The C library of a process that was forked on this block has it in its lists for ever.
     if (!block || block->forked) return;
-    if (block->provider == tls_provider::donor) free_donor_block(block);
+    if (block->provider == tls_provider::donor)
+        free_donor_block(block);
+    else
+        free_glibc_block(block);
 }
 
 void tls_after_fork(tls_block *running) noexcept {

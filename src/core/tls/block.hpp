@@ -46,10 +46,6 @@ void free_tls_block(tls_block *block) noexcept;
 // it was called on a thread's own TLS. Of all others there is no kernel thread any more: they may only be freed.
 void tls_after_fork(tls_block *running) noexcept;
 
-// Must be called on the block before a context's first instruction of user code, when the block is fresh: sets up the
-// parts of the C library that a real thread sets up for itself. Nothing to do on a donor.
-void tls_first_entry(tls_block *block) noexcept;
-
 // ---- Promotion: the donor's own kernel thread goes on with the context. Donors only.
 
 // The donor's kernel thread wakes and calls fn(arg) on its own TLS, above stack_top; there are 4 KiB of stack for that.

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/tls/block.hpp"
+#include "sys/options.hpp"
 
 namespace comity::core {
 
@@ -19,10 +20,10 @@ carved_stack carve_stack(std::size_t usable, std::size_t block_size) noexcept;
 // How many forks this process is away from the first one that used Comity.
 unsigned process_generation() noexcept;
 
+// What select_tls_provider chooses, each time anew.
+tls_provider choose_tls_provider(sys::tls_choice asked) noexcept;
+
 void free_donor_block(tls_block *block) noexcept;
 void free_glibc_block(tls_block *block) noexcept;
-
-// Can blocks of the C library's own be made? Looks for everything that is needed; once.
-bool glibc_blocks_possible() noexcept;
 
 } // namespace comity::core
