@@ -92,11 +92,6 @@ struct entry_state {
     static COMITY_UNSANITIZED void start_entry(void *a, void *) {
         auto *c = static_cast<context *>(a);
         arrived(c);
-        if (!c->entered) {
-            c->entered = true;
-            if (c->tls)
-                tls_first_entry(c->tls);
-        }
         if (auto *k = c->on; k->start_after) {
             auto *after = k->start_after;
             k->start_after = nullptr;

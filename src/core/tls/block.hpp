@@ -48,7 +48,7 @@ void tls_after_fork(tls_block *running) noexcept;
 
 // ---- Promotion: the donor's own kernel thread goes on with the context. Donors only.
 
-// The donor's kernel thread wakes and calls fn(arg) on its own TLS, above stack_top; there are 4 KiB of stack for that.
+// The donor's kernel thread wakes and calls fn(arg) on its own TLS, above stack_top; there are 12 KiB of stack for that.
 // When fn returns it sleeps again. The donor must be asleep. What was written before is seen by fn.
 void run_on_donor(tls_block *block, void (*fn)(void *), void *arg) noexcept;
 // Is the donor asleep? What fn wrote is then seen.

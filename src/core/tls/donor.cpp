@@ -44,7 +44,7 @@ COMITY_NEVER_INSTRUMENTED std::uint32_t lend(std::uint32_t *word) noexcept {
 // vector state), and for what run_on_donor calls. Pages of it that nobody touches cost nothing.
 std::size_t room_below_donor() noexcept {
     constexpr unsigned long at_minsigstksz = 51;
-    constexpr std::size_t for_calls = tls_sanitized ? 24 * 1024 : 6 * 1024;
+    constexpr std::size_t for_calls = tls_sanitized ? 32 * 1024 : 16 * 1024;
     const std::size_t frame = sys::auxiliary_value(at_minsigstksz);
     return for_calls + (frame != 0 ? frame : 4096 + 512);
 }
