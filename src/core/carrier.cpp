@@ -2,7 +2,6 @@
 
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
-#include "core/tls/block.hpp"
 #include "core/sched.hpp"
 #include "core/base.hpp"
 #include "sys/futex.hpp"

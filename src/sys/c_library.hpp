@@ -1,5 +1,5 @@
-// What the C library and the kernel tell a process without a header for it. Any thread, not in a signal handler; nothing
-// switches.
+// What the C library and the kernel tell a process without a header for it. Any thread, not in a signal handler;
+// nothing switches.
 #pragma once
 
 namespace comity::sys {

@@ -8,7 +8,7 @@
 
 // For functions that no sanitizer may instrument, not even their entry and exit.
 #if defined(__clang__)
-#define COMITY_NEVER_INSTRUMENTED                                                                                       \
+#define COMITY_NEVER_INSTRUMENTED                                                                                      \
     __attribute__((noinline, disable_sanitizer_instrumentation, no_sanitize("address", "thread", "undefined")))
 #else
 #define COMITY_NEVER_INSTRUMENTED __attribute__((noinline, no_sanitize("address", "thread", "undefined")))

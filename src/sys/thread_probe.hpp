@@ -1,5 +1,5 @@
-// Does the C library take the caller for a thread like any other? For self-tests on thread-local storage that Comity lent
-// or made. Any thread; does not switch; makes and frees one key.
+// Does the C library take the caller for a thread like any other? For self-tests on thread-local storage that Comity
+// lent or made. Any thread; does not switch; makes and frees one key.
 #pragma once
 
 #include <cstdint>

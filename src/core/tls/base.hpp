@@ -37,8 +37,8 @@ void detect_tls_base() noexcept;
     }
     constexpr long arch_prctl = 158, set_fs = 0x1002;
     long result = arch_prctl;
-    // By hand: the C library's wrapper would write errno, which by then is another block's. It fails for no address that
-    // a block can have.
+    // By hand: the C library's wrapper would write errno, which by then is another block's. It fails for no address
+    // that a block can have.
     asm volatile("syscall" : "+a"(result) : "D"(set_fs), "S"(base) : "rcx", "r11", "memory");
 #else
     asm volatile("msr tpidr_el0, %0" ::"r"(base) : "memory");

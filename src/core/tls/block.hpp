@@ -17,16 +17,16 @@ struct context;
 enum class tls_provider : std::uint8_t { none, donor, glibc };
 
 struct tls_block {
-    std::uintptr_t base = 0;           // what the TLS base register holds
-    context **current_slot = nullptr;  // the variable comity_tls_current in this block
-    std::byte *stack_top = nullptr;    // a context may use [stack_bottom, stack_top); 64-byte aligned
+    std::uintptr_t base = 0;          // what the TLS base register holds
+    context **current_slot = nullptr; // the variable comity_tls_current in this block
+    std::byte *stack_top = nullptr;   // a context may use [stack_bottom, stack_top); 64-byte aligned
     std::byte *stack_bottom = nullptr;
-    sys::stack_memory stack;           // the mapping around it, for reports of overflow
-    int kernel_id = 0;                 // of the kernel thread behind it; a glibc block: 0
+    sys::stack_memory stack; // the mapping around it, for reports of overflow
+    int kernel_id = 0;       // of the kernel thread behind it; a glibc block: 0
     tls_provider provider = tls_provider::none;
-    bool forked = false;               // the process is a fork made on this block: the C library counts on it for ever
-    unsigned generation = 0;           // how many forks away from the first process it was made
-    void *reserved = nullptr;          // the provider's
+    bool forked = false;      // the process is a fork made on this block: the C library counts on it for ever
+    unsigned generation = 0;  // how many forks away from the first process it was made
+    void *reserved = nullptr; // the provider's
 };
 
 // ---- For everyone: the provider that was chosen. Any thread.
@@ -39,7 +39,8 @@ tls_provider select_tls_provider() noexcept;
 // EAGAIN when a limit on threads is reached or no provider works, ENOMEM, EINVAL. errno is kept.
 tls_block *make_tls_block(std::size_t stack_size, int &error) noexcept;
 
-// No context may run on it or be stopped on it. Destructors of its thread-local variables run, and may take as long as they like.
+// No context may run on it or be stopped on it. Destructors of its thread-local variables run, and may take as long as
+// they like.
 void free_tls_block(tls_block *block) noexcept;
 
 // In the child of a fork, before anything else here: `running` is the block that the fork was called on, nullptr when
@@ -48,8 +49,8 @@ void tls_after_fork(tls_block *running) noexcept;
 
 // ---- Promotion: the donor's own kernel thread goes on with the context. Donors only.
 
-// The donor's kernel thread wakes and calls fn(arg) on its own TLS, above stack_top; there are 12 KiB of stack for that.
-// When fn returns it sleeps again. The donor must be asleep. What was written before is seen by fn.
+// The donor's kernel thread wakes and calls fn(arg) on its own TLS, above stack_top; there are 12 KiB of stack for
+// that. When fn returns it sleeps again. The donor must be asleep. What was written before is seen by fn.
 void run_on_donor(tls_block *block, void (*fn)(void *), void *arg) noexcept;
 // Is the donor asleep? What fn wrote is then seen.
 bool donor_asleep(const tls_block *block) noexcept;

@@ -17,7 +17,7 @@ namespace comity::core {
 namespace {
 
 struct alignas(64) glibc_block : tls_block {
-    void *storage = nullptr;                  // what _dl_allocate_tls gave
+    void *storage = nullptr; // what _dl_allocate_tls gave
     alignas(16) std::byte resolver[sizeof(struct __res_state)] = {};
 };
 
@@ -35,15 +35,16 @@ void fill_descriptor(const glibc_layout &l, glibc_block &b) noexcept {
     const auto at = [&](std::ptrdiff_t offset) { return t + static_cast<std::uintptr_t>(offset); };
     const auto word = [&](std::ptrdiff_t offset) -> std::uintptr_t & { return field_at<std::uintptr_t>(t, offset); };
 #if defined(__x86_64__)
-    word(0) = word(16) = t;        // the base's own address, and pthread_self()
-    field_at<int>(t, 24) = 1;      // multiple_threads
-    for (const std::ptrdiff_t guard : {0x28, 0x30}) // the canary, and what longjmp's and atexit's pointers are mixed with
+    word(0) = word(16) = t;   // the base's own address, and pthread_self()
+    field_at<int>(t, 24) = 1; // multiple_threads
+    for (const std::ptrdiff_t guard :
+         {0x28, 0x30}) // the canary, and what longjmp's and atexit's pointers are mixed with
         word(guard) = field_at<std::uintptr_t>(me, guard);
 #else
     field_at<int>(t, l.descriptor) = 1; // multiple_threads
 #endif
     field_at<int>(t, l.tid) = next_id();
-    word(l.robust_previous) = word(l.robust_previous + 8) = at(l.robust_previous + 8); // no robust mutexes
+    word(l.robust_previous) = word(l.robust_previous + 8) = at(l.robust_previous + 8);   // no robust mutexes
     word(l.robust_previous + 16) = field_at<std::uintptr_t>(me, l.robust_previous + 16); // where a mutex's link lies
     word(l.specific) = at(l.first_specific);
     word(l.list) = word(l.list + 8) = at(l.list); // in no list: taking it out of one is harmless
@@ -87,7 +88,8 @@ tls_block *make_glibc_block(std::size_t stack_size, int &error) noexcept {
     b->provider = tls_provider::glibc;
     b->generation = process_generation();
     // The variable lies at the same distance from the base in every block: it is of the initial-exec model.
-    b->current_slot = reinterpret_cast<context **>(reinterpret_cast<std::uintptr_t>(current_slot()) - tls_base() + b->base);
+    b->current_slot =
+        reinterpret_cast<context **>(reinterpret_cast<std::uintptr_t>(current_slot()) - tls_base() + b->base);
     fill_descriptor(*l, *b);
     call_on(b, l->ctype_init);
     errno = kept;

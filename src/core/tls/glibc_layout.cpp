@@ -46,7 +46,8 @@ bool find_symbols(glibc_layout &l) noexcept {
     l.first_specific = l.specific - specific_entries * specific_entry;
     const auto here = static_cast<std::ptrdiff_t>(tls_base());
     if (void *resolver = sys::find_symbol("__resp")) l.resolver = reinterpret_cast<std::ptrdiff_t>(resolver) - here;
-    if (const void *offset = sys::find_symbol("__rseq_offset")) l.sequences = *static_cast<const std::ptrdiff_t *>(offset);
+    if (const void *offset = sys::find_symbol("__rseq_offset"))
+        l.sequences = *static_cast<const std::ptrdiff_t *>(offset);
     return true;
 }
 

@@ -8,12 +8,12 @@ namespace comity::core {
 
 // Offsets are from the thread pointer, and negative on aarch64, whose descriptor lies below it.
 struct glibc_layout {
-    void *(*allocate_tls)(void *) = nullptr;         // _dl_allocate_tls
-    void (*deallocate_tls)(void *, bool) = nullptr;  // _dl_deallocate_tls
-    void (*ctype_init)() = nullptr;                  // __ctype_init: tables of isalpha and its like
-    void (*call_tls_destructors)() = nullptr;        // __call_tls_dtors
-    std::ptrdiff_t descriptor = 0;      // struct pthread
-    std::ptrdiff_t tid = 0;             // int: the owner that a locked mutex names
+    void *(*allocate_tls)(void *) = nullptr;        // _dl_allocate_tls
+    void (*deallocate_tls)(void *, bool) = nullptr; // _dl_deallocate_tls
+    void (*ctype_init)() = nullptr;                 // __ctype_init: tables of isalpha and its like
+    void (*call_tls_destructors)() = nullptr;       // __call_tls_dtors
+    std::ptrdiff_t descriptor = 0;                  // struct pthread
+    std::ptrdiff_t tid = 0;                         // int: the owner that a locked mutex names
     std::ptrdiff_t robust_previous = 0; // void *, then the head of the list of robust mutexes {next, offset, pending}
     std::ptrdiff_t specific = 0;        // void *[32]: tables of pthread_getspecific; the first is in the descriptor
     std::ptrdiff_t first_specific = 0;  //   itself, here

@@ -21,7 +21,8 @@ thread_local initial with_values;
 thread_local char zeroes[256];
 
 const char *check_variables() noexcept {
-    if (with_values.number != 12345 || with_values.fraction != 2.5) return "a thread_local variable lacks its initial value";
+    if (with_values.number != 12345 || with_values.fraction != 2.5)
+        return "a thread_local variable lacks its initial value";
     for (const char c : zeroes)
         if (c != 0) return "a thread_local array is not zero";
     with_values.number = 1;

@@ -15,9 +15,9 @@ struct visit {
     void *arg = nullptr;
     bool done = false; // fn has returned: the block is free for another visit
 
-    void *self = nullptr;          // where it is stopped
-    void *home = nullptr;          // where the kernel thread that is inside goes on when it leaves
-    std::uintptr_t home_base = 0;  // that kernel thread's TLS
+    void *self = nullptr;         // where it is stopped
+    void *home = nullptr;         // where the kernel thread that is inside goes on when it leaves
+    std::uintptr_t home_base = 0; // that kernel thread's TLS
 };
 
 // Runs v.fn(v) on v.block, until it returns or calls leave().

@@ -19,7 +19,8 @@ constexpr std::size_t stack_size = 256 * 1024;
 
 tls_block *make(tls_provider provider) {
     int error = 0;
-    tls_block *b = provider == tls_provider::donor ? make_donor_block(stack_size, error) : make_glibc_block(stack_size, error);
+    tls_block *b =
+        provider == tls_provider::donor ? make_donor_block(stack_size, error) : make_glibc_block(stack_size, error);
     if (!b) std::printf("  cannot be made: error %d\n", error);
     return b;
 }
@@ -50,8 +51,8 @@ void creation(tls_provider provider) {
     for (tls_block *b : blocks) free_tls_block(b);
     const auto t3 = sys::now_ns();
     const auto n = static_cast<double>(blocks.size());
-    std::printf("  make %.2f us, free %.2f us, resident %.1f KiB each (of %zu)\n", static_cast<double>(t1 - t0) / 1e3 / n,
-                static_cast<double>(t3 - t2) / 1e3 / n, kib, blocks.size());
+    std::printf("  make %.2f us, free %.2f us, resident %.1f KiB each (of %zu)\n",
+                static_cast<double>(t1 - t0) / 1e3 / n, static_cast<double>(t3 - t2) / 1e3 / n, kib, blocks.size());
 }
 
 // ns for a switch to the context and back, over `blocks` of them in turn.

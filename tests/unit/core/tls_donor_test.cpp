@@ -67,7 +67,8 @@ TEST(donor, is_promoted_to_go_on_with_its_context) {
     enter(s.v);
     EXPECT_FALSE(s.v.done);
     EXPECT_EQ(s.first_id, sys::kernel_thread_id());
-    run_on_donor(block, [](void *v) { reenter(*static_cast<visit *>(v)); }, &s.v);
+    run_on_donor(
+        block, [](void *v) { reenter(*static_cast<visit *>(v)); }, &s.v);
     await_sleep(block);
     EXPECT_TRUE(s.v.done);
     EXPECT_EQ(s.second_id, block->kernel_id);
@@ -79,11 +80,13 @@ TEST(donor, runs_again_and_again_and_loses_no_wakeup) {
     tls_block *block = must_make();
     int count = 0; // plain: run_on_donor and donor_asleep order it
     for (int i = 0; i < 2000; ++i) {
-        run_on_donor(block, [](void *n) { ++*static_cast<int *>(n); }, &count);
+        run_on_donor(
+            block, [](void *n) { ++*static_cast<int *>(n); }, &count);
         await_sleep(block);
         ASSERT_EQ(count, i + 1);
     }
-    run_on_donor(block, [](void *n) { ++*static_cast<int *>(n); }, &count);
+    run_on_donor(
+        block, [](void *n) { ++*static_cast<int *>(n); }, &count);
     free_tls_block(block); // waits for what still runs
     EXPECT_EQ(count, 2001);
 }
@@ -92,7 +95,8 @@ TEST(donor, takes_no_signal) {
     tls_block *block = must_make();
     sigset_t mask;
     sigemptyset(&mask);
-    run_on_donor(block, [](void *m) { pthread_sigmask(SIG_SETMASK, nullptr, static_cast<sigset_t *>(m)); }, &mask);
+    run_on_donor(
+        block, [](void *m) { pthread_sigmask(SIG_SETMASK, nullptr, static_cast<sigset_t *>(m)); }, &mask);
     await_sleep(block);
     for (const int s : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGALRM, SIGPROF, SIGRTMIN})
         EXPECT_TRUE(sigismember(&mask, s)) << s;

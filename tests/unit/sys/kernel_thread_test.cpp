@@ -1,9 +1,11 @@
 #include "sys/kernel_thread.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 
 #include "sys/clock.hpp"
 #include "sys/futex.hpp"
+#include "sys/memory.hpp"
 
 using namespace comity::sys;
 
@@ -91,4 +94,44 @@ TEST(clock, ticks_and_time_go_forward) {
     const std::uint64_t tick = ticks();
     while (now_ns() < time + 1'000'000) cpu_relax();
     EXPECT_GT(ticks(), tick);
+}
+
+TEST(kernel_thread, runs_on_the_callers_memory_with_its_variables_there) {
+    stack_memory stack = map_stack(kernel_thread_overhead() + 64 * 1024);
+    ASSERT_TRUE(stack);
+    struct seen {
+        void *frame = nullptr, *variable = nullptr;
+        bool sequences = false;
+        int core = -1;
+    } s;
+    joinable_thread thread = 0;
+    const auto look = [](void *argument) -> void * {
+        static thread_local int variable = 0;
+        auto &s = *static_cast<seen *>(argument);
+        s.frame = __builtin_frame_address(0);
+        s.variable = &variable;
+        void *base = nullptr;
+#if defined(__x86_64__)
+        asm volatile("movq %%fs:0, %0" : "=r"(base));
+#else
+        asm volatile("mrs %0, tpidr_el0" : "=r"(base));
+#endif
+        s.sequences = unregister_restartable_sequences(base);
+        s.core = sched_getcpu();
+        return nullptr;
+    };
+    ASSERT_EQ(start_kernel_thread_on(stack.bottom, stack.top, look, &s, thread), 0);
+    join_kernel_thread(thread);
+    EXPECT_TRUE(s.frame > stack.bottom && s.frame < stack.top);
+    EXPECT_TRUE(s.variable > stack.bottom && s.variable < stack.top);
+    EXPECT_TRUE(s.sequences);
+    EXPECT_GE(s.core, 0);
+    unmap_stack(stack);
+}
+
+TEST(kernel_thread, memory_that_is_too_small_is_refused) {
+    alignas(64) char memory[1024];
+    joinable_thread thread = 1;
+    EXPECT_EQ(start_kernel_thread_on(memory, memory + sizeof memory, look_around, nullptr, thread), EINVAL);
+    EXPECT_EQ(thread, 0U);
 }

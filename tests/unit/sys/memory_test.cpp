@@ -51,6 +51,16 @@ TEST(memory, a_stack_is_usable_from_top_to_bottom) {
     }
 }
 
+TEST(memory, a_stack_and_its_guard_take_an_odd_number_of_pages) {
+    for (const std::size_t size :
+         {std::size_t{4096}, std::size_t{12288}, std::size_t{256} << 10, std::size_t{8} << 20}) {
+        stack_memory stack = map_stack(size);
+        ASSERT_TRUE(stack);
+        EXPECT_EQ(static_cast<std::size_t>(stack.top - stack.guard) / page_size() % 2, 1U) << size;
+        unmap_stack(stack);
+    }
+}
+
 TEST(memory, many_guarded_stacks_leave_room_for_mappings) {
     // More than vm.max_map_count / 2: with a mapping for each guard the process could map nothing more.
     constexpr std::size_t count = 40'000;
