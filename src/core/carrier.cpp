@@ -62,17 +62,17 @@ COMITY_UNSANITIZED inline void set_current(carrier *k, context *from, context *t
         from->caught = *k->caught;
     k->current = to;
     to->on = k;
-    context **slot = to->slot ? to->slot : k->slot;
     const std::uintptr_t base = to->tls_base ? to->tls_base : k->tls_base;
     if (base != k->tls_now) {
         k->tls_now = base;
         set_tls_base(base);
     }
-    *slot = to;
-    if (to->shares_tls)
-        *k->caught = to->caught;
-    if (!to->tls_base || to->shares_tls)
+    if (to->shares_tls || !to->tls_base) { // else the block has been its own since it was made
+        *k->slot = to;
+        if (to->shares_tls)
+            *k->caught = to->caught;
         to->fiber.enter(to->stack.bottom, to->stack.size());
+    }
 }
 
 COMITY_UNSANITIZED inline void arrived(context *self) noexcept {

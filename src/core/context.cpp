@@ -70,7 +70,7 @@ context *create_context(std::size_t stack_size, bool full, int &error) noexcept 
             return nullptr;
         }
         c->tls_base = c->tls->base;
-        c->slot = c->tls->current_slot;
+        *c->tls->current_slot = c; // it is the only one to run on this block
         c->stack_top = c->tls->stack_top;
     } else {
         c->stack = sys::map_stack(stack_size);

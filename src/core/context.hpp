@@ -31,29 +31,30 @@ struct exception_state {
 } // namespace comity::core
 
 // The C API's opaque type is this structure.
-struct comity_context {
-    void *sp = nullptr;                   // where it is saved; written by the hart that pauses it. First: gdb reads it
-    std::uintptr_t tls_base = 0;          // 0: bare
-    comity::core::context **slot = nullptr;     // the TLS variable comity_tls_current in its own block; bare: the carrier's
-    comity::core::carrier *on = nullptr;                // who runs it now, or ran it last; written by that carrier
-    comity::core::sched *owner = nullptr;               // its scheduler; null: an adopted thread outside every scheduler
-    comity::core::carrier *home = nullptr;              // native contexts: the only carrier that may run it
-    comity::core::context *next = nullptr;      // link in a list of its scheduler or of a synchronisation object
-    void *local = nullptr;                // comity_context_local
-    void *stack_top = nullptr;            // where it starts
-    comity::core::tls_block *tls = nullptr;
-    comity::sys::stack_memory stack;      // bare contexts: the stack; full ones have the donor's
+struct alignas(64) comity_context {
+    // The first cache line is all that a switch touches.
+    void *sp = nullptr;                      // where it is saved; written by the hart that pauses it. First: gdb reads it
+    std::uintptr_t tls_base = 0;             // 0: bare
+    comity::core::carrier *on = nullptr;     // who runs it now, or ran it last; written by that carrier
+    comity::core::sched *owner = nullptr;    // its scheduler; null: an adopted thread outside every scheduler
+    comity::core::carrier *home = nullptr;   // native contexts: the only carrier that may run it
+    comity::core::context *next = nullptr;   // link in a list of its scheduler or of a synchronisation object
+    bool shares_tls = false;                 // bare, native or promoted: others run on the same TLS block
+    bool entered = false;                    // has run before
+    comity::core::context_state state = comity::core::context_state::fresh;
+
+    alignas(64) void *stack_top = nullptr;   // where it starts
+    comity::core::tls_block *tls = nullptr;  // full contexts
+    comity::sys::stack_memory stack;         // bare contexts: the stack; full ones have the donor's
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
-    comity::core::exception_state caught; // saved while paused, when the TLS is shared
-    bool entered = false;                 // has run before
+    void *local = nullptr;                   // comity_context_local
+    comity::core::exception_state caught;    // saved while paused, when the TLS is shared
     comity::core::promotion *promoted = nullptr; // a full context's means to run on its donor's own kernel thread
-    bool shares_tls = false;              // bare or native: others run on the same TLS block
-    comity::core::context_state state = comity::core::context_state::fresh;
-    std::uint64_t id = 0;                 // for people: `comity bt ID`
+    void *hot = nullptr;                     // what a model keeps with the context from use to use (spmd: the hot team)
+    void (*at_end)(comity::core::context *) = nullptr; // frees it; when an adopted thread ends or the context is destroyed
+    std::uint64_t id = 0;                    // for people: `comity bt ID`
     comity::core::context *all_next = nullptr, *all_prev = nullptr; // every context, for gdb; under all_contexts_lock
-    void *hot = nullptr;                  // what a model keeps with the context from use to use (spmd: the hot team)
-    void (*at_end)(comity::core::context *) = nullptr; // frees it; runs when an adopted thread ends or the context is destroyed
     [[no_unique_address]] comity::core::sanitizer_fiber fiber;
 };
 

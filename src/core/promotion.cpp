@@ -50,16 +50,20 @@ void run_promoted(void *argument) {
     p->k.kernel_id = sys::kernel_thread_id();
     p->ground.on = &p->k;
     p->ground.tls_base = p->k.tls_base;
-    p->ground.slot = p->k.slot;
     p->ground.fiber.adopt_running(nullptr, 0);
     p->k.current = &p->ground;
     note_awake();
     c->home = &p->k;
     c->owner = nullptr;
+    c->caught = *p->k.caught; // what is on its block already, now that it shares it with this thread's other contexts
+    c->shares_tls = true;
     if (c->state == context_state::fresh)
         switch_start(&p->ground, c, p->fn, p->arg, arch::comity_arch_nothing, nullptr);
     else
         switch_to(&p->ground, c, arch::comity_arch_nothing, nullptr);
+    c->shares_tls = false;
+    *p->k.caught = c->caught;
+    *p->k.slot = c;
     note_asleep();
     p->fn(p->arg); // demote's `then`
 }

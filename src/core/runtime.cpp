@@ -185,7 +185,6 @@ carrier *adopt() noexcept {
     k->transition.fiber.create();
     native->on = native->home = k;
     native->tls_base = k->tls_base;
-    native->slot = k->slot;
     native->shares_tls = true;
     native->state = context_state::running;
     pthread_attr_t attributes; // the thread's own stack: for AddressSanitizer, which must be told when it is entered again
