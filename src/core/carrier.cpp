@@ -1,6 +1,7 @@
 #include "core/carrier.hpp"
 
 #include "core/chaos.hpp"
+#include "core/overflow.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "core/base.hpp"
@@ -197,6 +198,7 @@ void init_carrier(carrier *k) noexcept {
     k->transition.on = k;
     k->transition.state = context_state::running;
     k->kernel_id = sys::kernel_thread_id();
+    give_signal_stack();
     enlist(k);
 }
 

@@ -2,6 +2,7 @@
 
 #include "comity/core.h"
 #include "core/base.hpp"
+#include "core/overflow.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
 #include "sys/memory.hpp"
@@ -106,6 +107,7 @@ void start() {
     base_scheduler::start(options.harts);
     detect_tls_base();
     select_tls_provider();
+    watch_for_overflow();
     pthread_key_create(&exit_key, thread_ends);
     pthread_atfork(before_fork, parent_after_fork, child_after_fork);
     std::atexit(at_exit);

@@ -68,8 +68,6 @@ int start_kernel_thread(thread_function function, void *argument, std::size_t st
     ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     int error = stack_size ? ::pthread_attr_setstacksize(&attributes, usable_stack_size(stack_size)) : 0;
     if (error == 0) {
-        // Signals stay blocked from before the first instruction of the thread; a thread inherits its creator's mask.
-        const signals_blocked blocked;
         pthread_t thread{};
         error = real_create()(&thread, &attributes, function, argument);
     }

@@ -6,6 +6,7 @@
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/team_impl.hpp"
+#include "sys/message.hpp"
 
 namespace comity::spmd {
 
@@ -135,6 +136,8 @@ void team::resume_member(carrier *k, unsigned rank) noexcept {
 void team::finish(member *m) noexcept {
     context *c = m->c;
     carrier *k = c->on;
+    if (generation != core::generation()) [[unlikely]]
+        sys::fatal("a parallel region", "this process was forked by one of its inner threads; such a child must exec or _exit");
     if (core::is_promoted(c)) [[unlikely]]
         return core::demote(c, promoted_ends, m);
     slot &s = slots_[k->carried->id];

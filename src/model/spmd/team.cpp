@@ -15,6 +15,10 @@ namespace comity::spmd {
 
 using core::base;
 
+namespace {
+std::size_t stack_size = 0; // set_stack_size
+}
+
 void member_main(void *argument) {
     auto *m = static_cast<member *>(argument);
     for (;;) {
@@ -63,7 +67,7 @@ unsigned team::grow(unsigned ranks) noexcept {
     }
     while (capacity < ranks) {
         int error = 0;
-        context *c = core::create_context(0, true, error);
+        context *c = core::create_context(stack_size, true, error);
         if (!c) {
             static std::atomic<bool> warned{false};
             if (!warned.exchange(true, std::memory_order_relaxed))
@@ -114,6 +118,13 @@ void team::enter_region(carrier *k) noexcept {
 }
 
 void team::leave_region(carrier *k) noexcept {
+    if (generation != core::generation()) { // nobody else is in this team; nor will it be used again
+        magic = 0;
+        master->owner = parent;
+        k->current_sched = parent;
+        core::leave_comity(k);
+        return;
+    }
     slots_[k->carried->id].present.store(false, std::memory_order_relaxed);
     if (lingering) {
         account.fetch_sub(one_hart, std::memory_order_acq_rel); // acq_rel[account]
@@ -180,6 +191,8 @@ void team::ask_for_harts(unsigned ranks) noexcept {
 // ---- Join
 
 void team::join(context *c) noexcept {
+    if (generation != core::generation()) // this process was forked in the region: the other ranks are the parent's
+        return;
     flush(c->on); // what ended here while the master let others run
     if (const int rank = claim(c->on); rank >= 0) {
         switch_to_member(c, static_cast<unsigned>(rank), master_waits, this);
@@ -262,6 +275,8 @@ team *prepare(unsigned ranks) noexcept {
     t->last_size = t->grow(ranks);
     return t;
 }
+
+void set_stack_size(std::size_t bytes) noexcept { stack_size = bytes; }
 
 unsigned size(const team *t) noexcept { return t->last_size; }
 

@@ -6,6 +6,8 @@
 
 #include "sys/shared.hpp"
 
+#include <cstddef>
+
 namespace comity::spmd {
 
 class team;
@@ -29,6 +31,9 @@ enum class region_kind : unsigned char {
 // Runs body(arg, r) for every r in [0, size): the caller is rank 0. Returns when all have returned. May switch; returns on
 // the caller's own kernel thread if the caller is an adopted thread.
 COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative) noexcept;
+
+// The stack of ranks made from now on, in bytes; 0: COMITY_STACK_SIZE. Any thread, not while regions run.
+COMITY_SHARED void set_stack_size(std::size_t bytes) noexcept;
 
 // How many harts the caller could have for a region right now: its own and those that nobody uses. A hint, stale at once.
 // Any thread. Never switches.

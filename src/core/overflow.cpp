@@ -1,0 +1,57 @@
+#include "core/overflow.hpp"
+
+#include "core/context.hpp"
+#include "core/tls/block.hpp"
+#include "sys/memory.hpp"
+#include "sys/message.hpp"
+
+#include <csignal>
+
+namespace comity::core {
+
+extern "C" context *comity_all_contexts; // context.cpp
+
+namespace {
+
+constexpr std::size_t signal_stack_size = 64 * 1024; // AVX-512 frames and a program's own handlers
+
+void on_fault(int signal, siginfo_t *info, void *) {
+    // The list is not locked: the process is about to die, and a context whose stack overflowed stays in it.
+    for (context *c = comity_all_contexts; c; c = c->all_next) {
+        const sys::stack_memory &stack = c->tls ? c->tls->stack : c->stack;
+        if (stack && stack.overflowed_at(info->si_addr)) {
+            sys::warn("stack overflow in context %llu, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or COMITY_STACK_SIZE higher",
+                      static_cast<unsigned long long>(c->id), stack.size() / 1024);
+            break;
+        }
+    }
+    struct sigaction usual {};
+    usual.sa_handler = SIG_DFL;
+    ::sigaction(signal, &usual, nullptr); // the instruction faults again on return
+}
+
+} // namespace
+
+void watch_for_overflow() noexcept {
+    struct sigaction now {};
+    if (::sigaction(SIGSEGV, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL)
+        return;
+    struct sigaction ours {};
+    ours.sa_sigaction = on_fault;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigemptyset(&ours.sa_mask);
+    ::sigaction(SIGSEGV, &ours, nullptr);
+}
+
+void give_signal_stack() noexcept {
+    stack_t now{};
+    if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE))
+        return;
+    stack_t ours{};
+    ours.ss_sp = sys::map_pages(signal_stack_size);
+    ours.ss_size = signal_stack_size;
+    if (ours.ss_sp)
+        ::sigaltstack(&ours, nullptr);
+}
+
+} // namespace comity::core
