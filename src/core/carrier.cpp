@@ -169,7 +169,7 @@ COMITY_UNSANITIZED void rewind(carrier *k, arch::entry_fn fn, void *a, void *b) 
 void post_home(context *native) noexcept {
     carrier *k = native->home;
     chaos_point();
-    if (k->home.exchange(carrier::home_state::ready, std::memory_order_acq_rel) == carrier::home_state::asleep) // release[home]
+    if (k->home.exchange(carrier::home_state::ready, std::memory_order_acq_rel) == carrier::home_state::asleep) // acq_rel[home]
         k->park.wake();
 }
 

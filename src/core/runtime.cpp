@@ -8,12 +8,12 @@
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/process.hpp"
 
 #include <atomic>
 #include <cstdlib>
 #include <cxxabi.h>
 #include <new>
-#include <pthread.h>
 
 namespace comity::core {
 
@@ -22,8 +22,8 @@ void contexts_after_fork() noexcept;
 namespace {
 
 std::atomic<bool> started{false};
-pthread_once_t once = PTHREAD_ONCE_INIT;
-pthread_key_t exit_key; // its destructor runs when an adopted thread ends
+sys::once first_use;
+sys::thread_end adopted_thread_ends;
 std::atomic<std::uint32_t> forks{1};
 std::uint64_t spin = 0, per_us = 1000;
 
@@ -46,9 +46,9 @@ void print_stats() {
         sum.grants += k->count.grants;
     }
     sys::warn("harts %u, contexts made %llu, switches %llu, steals %llu, blocks %llu, hart grants %llu, most runnable kernel threads %d",
-              base().hart_count(), static_cast<unsigned long long>(contexts_made.load()), static_cast<unsigned long long>(sum.switches),
+              base().hart_count(), static_cast<unsigned long long>(contexts_made.load(std::memory_order_relaxed)), static_cast<unsigned long long>(sum.switches),
               static_cast<unsigned long long>(sum.steals), static_cast<unsigned long long>(sum.blocks),
-              static_cast<unsigned long long>(sum.grants), most_awake.load());
+              static_cast<unsigned long long>(sum.grants), most_awake.load(std::memory_order_relaxed));
 }
 
 void at_exit() {
@@ -108,8 +108,10 @@ void start() {
     detect_tls_base();
     select_tls_provider();
     watch_for_overflow();
-    pthread_key_create(&exit_key, thread_ends);
-    pthread_atfork(before_fork, parent_after_fork, child_after_fork);
+    if (!adopted_thread_ends.create(thread_ends))
+        sys::warn("no thread-specific key is left: the harts of threads that end are not given back");
+    if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
+        sys::warn("no memory for the fork handlers: a child process must not use Comity");
     std::atexit(at_exit);
     // The rate of ticks(), over what the start itself took and at least 50 us.
     std::int64_t n1 = sys::now_ns();
@@ -131,7 +133,7 @@ void native_moves(void *) {}
 
 void ensure_started() noexcept {
     if (!started.load(std::memory_order_acquire)) // acquire[started]
-        pthread_once(&once, start);
+        first_use.run(start);
 }
 
 std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
@@ -189,20 +191,15 @@ carrier *adopt() noexcept {
     native->tls_base = k->tls_base;
     native->shares_tls = true;
     native->state = context_state::running;
-    pthread_attr_t attributes; // the thread's own stack: for AddressSanitizer, which must be told when it is entered again
-    if (COMITY_KNOWS_STACKS && pthread_getattr_np(pthread_self(), &attributes) == 0) {
-        void *bottom = nullptr;
-        std::size_t size = 0;
-        pthread_attr_getstack(&attributes, &bottom, &size);
-        native->fiber.adopt_running(bottom, size);
-        pthread_attr_destroy(&attributes);
-    } else {
-        native->fiber.adopt_running(nullptr, 0);
-    }
+    void *bottom = nullptr; // the thread's own stack: for AddressSanitizer, which must be told when it is entered again
+    std::size_t size = 0;
+    if (COMITY_KNOWS_STACKS && !sys::kernel_thread_stack(bottom, size))
+        bottom = nullptr, size = 0;
+    native->fiber.adopt_running(bottom, size);
     enlist(native);
     k->current = native;
     *k->slot = native;
-    pthread_setspecific(exit_key, k);
+    adopted_thread_ends.arm(k);
     note_awake();
     return k;
 }

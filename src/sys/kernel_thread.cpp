@@ -125,6 +125,14 @@ bool unregister_restartable_sequences(void *thread_pointer) noexcept {
     return done;
 }
 
+bool kernel_thread_stack(void *&bottom, std::size_t &size) noexcept {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+    const bool known = pthread_attr_getstack(&attributes, &bottom, &size) == 0;
+    pthread_attr_destroy(&attributes);
+    return known;
+}
+
 void name_kernel_thread(const char *name) noexcept {
     const int kept = errno;
     ::prctl(PR_SET_NAME, name, 0, 0, 0); // the kernel cuts it

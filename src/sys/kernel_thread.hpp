@@ -32,6 +32,9 @@ std::size_t kernel_thread_overhead() noexcept;
 // this thread's TLS. `thread_pointer` is the calling thread's. False when the kernel refuses; nothing to do is success.
 bool unregister_restartable_sequences(void *thread_pointer) noexcept;
 
+// Where the calling kernel thread's own stack lies: [bottom, bottom + size). False when the C library cannot tell.
+bool kernel_thread_stack(void *&bottom, std::size_t &size) noexcept;
+
 // Names the calling kernel thread for ps, top and gdb; 15 characters are kept. Any thread and signal handlers.
 void name_kernel_thread(const char *name) noexcept;
 

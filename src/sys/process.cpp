@@ -1,0 +1,27 @@
+#include "sys/process.hpp"
+
+#include <pthread.h>
+
+#include <type_traits>
+
+namespace comity::sys {
+
+static_assert(std::is_same_v<pthread_once_t, int> && PTHREAD_ONCE_INIT == 0);
+static_assert(std::is_same_v<pthread_key_t, unsigned>);
+
+void once::run(void (*function)()) noexcept { pthread_once(&state_, function); }
+
+bool at_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
+    return pthread_atfork(before, parent, child) == 0;
+}
+
+bool thread_end::create(void (*function)(void *argument)) noexcept {
+    made_ = pthread_key_create(&key_, function) == 0;
+    return made_;
+}
+
+void thread_end::arm(void *argument) noexcept {
+    if (made_) pthread_setspecific(key_, argument);
+}
+
+} // namespace comity::sys

@@ -1,0 +1,33 @@
+// What the C library calls back in the life of a process and of its threads: once, at a fork, at a thread's end.
+#pragma once
+
+namespace comity::sys {
+
+// Runs a function once in the process: who comes first runs it, the others wait in the kernel. The child of a fork in
+// its middle runs it again. Needs no constructor. Any thread, not in signal handlers.
+class once {
+public:
+    void run(void (*function)()) noexcept;
+
+private:
+    int state_ = 0; // written by the C library only
+};
+
+// Calls `before` in the thread that forks, then `parent` or `child` in it. Any thread, once for each set; false: no
+// memory.
+[[nodiscard]] bool at_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept;
+
+// Calls a function when a kernel thread that has armed it ends, however that was made.
+class thread_end {
+public:
+    // Before any arm, once. False when the process has no thread-specific key left: then nothing is ever called.
+    [[nodiscard]] bool create(void (*function)(void *argument)) noexcept;
+    // The calling kernel thread will call the function with this argument, which is not null, as it ends.
+    void arm(void *argument) noexcept;
+
+private:
+    unsigned key_ = 0; // written by create
+    bool made_ = false;
+};
+
+} // namespace comity::sys
