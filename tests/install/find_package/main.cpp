@@ -1,8 +1,9 @@
+#include <comity/core.h>
 #include <comity/version.h>
 
 #include <cstdio>
 
 int main() {
-    std::printf("found Comity %s\n", comity_version());
-    return 0;
+    std::printf("found Comity %s with %d harts\n", comity_version(), comity_hart_count());
+    return comity_hart_count() >= 1 && comity_hart_id() == -1 ? 0 : 1;
 }
