@@ -1,0 +1,114 @@
+#include "personality/openmp/blas_caller.hpp"
+
+#include <cstring>
+#include <link.h>
+
+#include "model/spmd/team.hpp"
+#include "sys/clock.hpp"
+
+namespace comity::openmp::blas {
+namespace {
+
+enum class kind : std::uintptr_t { other = 0, openmp_build = 1, pthreads_build = 2 };
+
+bool contains(const dl_phdr_info &object, std::uintptr_t address) noexcept {
+    for (int i = 0; i < object.dlpi_phnum; ++i) {
+        const ElfW(Phdr) &segment = object.dlpi_phdr[i];
+        const std::uintptr_t begin = object.dlpi_addr + segment.p_vaddr;
+        if (segment.p_type == PT_LOAD && address >= begin && address - begin < segment.p_memsz)
+            return true;
+    }
+    return false;
+}
+
+struct query {
+    std::uintptr_t address;
+    kind found;
+};
+
+// Wheels' libraries are libscipy_openblas*, and libopenblasp-* where a wheel was repaired (pthreads). Debian's are libopenblas.so.0 in
+// the folders openblas-pthread and openblas-openmp, with the build's letter in the file's name: p, o.
+kind kind_of_file(const char *path) noexcept {
+    const char *slash = std::strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+    if (!std::strncmp(file, "libscipy_openblas", 17))
+        return kind::pthreads_build;
+    if (std::strncmp(file, "libopenblas", 11))
+        return kind::other;
+    return std::strstr(path, "openblas-pthread") ? kind::pthreads_build : kind::openmp_build;
+}
+
+int look_at(dl_phdr_info *object, std::size_t, void *data) noexcept {
+    query *q = static_cast<query *>(data);
+    if (!contains(*object, q->address))
+        return 0;
+    q->found = kind_of_file(object->dlpi_name ? object->dlpi_name : "");
+    return 1;
+}
+
+// What the callers were that we saw: address << 2 | kind, direct-mapped; any thread writes. An address means the same
+// library for as long as the process lives, but for dlclose, after which a wrong answer costs time only.
+std::atomic<std::uintptr_t> seen[1024];
+
+kind kind_of_caller(const void *caller) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(caller);
+    std::atomic<std::uintptr_t> &place = seen[(address ^ address >> 10) % 1024];
+    const std::uintptr_t entry = place.load(std::memory_order_relaxed);
+    if (entry >> 2 == address) [[likely]]
+        return static_cast<kind>(entry & 3);
+    query q{address, kind::other};
+    ::dl_iterate_phdr(look_at, &q);
+    place.store(address << 2 | static_cast<std::uintptr_t>(q.found), std::memory_order_relaxed);
+    return q.found;
+}
+
+// Who was told more than 1 holds the claim: until its region has ended and no other came for a while, for OpenBLAS does not say
+// when a call is over, and a long one opens many regions, a few microseconds apart.
+constexpr std::int64_t claim_ns = 200'000;
+std::atomic<thread *> holder{nullptr}; // written by who takes the claim, when it is free or has expired
+std::atomic<std::int64_t> expires{0};  // written by the holder
+
+bool claim(thread *t) noexcept {
+    thread *now = holder.load(std::memory_order_relaxed);
+    const std::int64_t time = sys::now_ns();
+    if (now != t && now && time < expires.load(std::memory_order_relaxed))
+        return false;
+    if (now != t && !holder.compare_exchange_strong(now, t, std::memory_order_relaxed))
+        return false;
+    expires.store(time + claim_ns, std::memory_order_relaxed);
+    return true;
+}
+
+} // namespace
+
+unsigned max_threads(const void *caller) noexcept {
+    if (kind_of_caller(caller) != kind::openmp_build)
+        return 0;
+    thread *t = current();
+    unsigned ranks = spmd::free_harts();
+    const unsigned set = icv_of(t).num_threads;
+    if (set && set < ranks)
+        ranks = set;
+    if (ranks < 2 || !claim(t))
+        ranks = 1;
+    return t->blas_ranks = ranks;
+}
+
+bool sets_threads(const void *caller) noexcept { return kind_of_caller(caller) != kind::other; }
+
+bool hides_regions(const void *caller) noexcept { return kind_of_caller(caller) != kind::other; }
+
+unsigned ranks_of_region(thread *t, const void *caller) noexcept {
+    if (kind_of_caller(caller) != kind::openmp_build)
+        return 0;
+    if (holder.load(std::memory_order_relaxed) == t)
+        expires.store(INT64_MAX, std::memory_order_relaxed);
+    return t->blas_ranks ? t->blas_ranks : 1;
+}
+
+void region_is_over(thread *t) noexcept {
+    if (holder.load(std::memory_order_relaxed) == t)
+        expires.store(sys::now_ns() + claim_ns, std::memory_order_relaxed);
+}
+
+} // namespace comity::openmp::blas

@@ -1,0 +1,83 @@
+// Doacross loops: ordered(n) with depend(source) and depend(sink). The nest of n loops is numbered as one; each chunk (or each rank,
+// where it has one block) has a count of how far it has come, on which the iterations that depend on it wait.
+#include <cstdlib>
+#include <new>
+
+#include "personality/openmp/thread.hpp"
+#include "personality/openmp/work_share.hpp"
+#include "sys/message.hpp"
+
+namespace comity::openmp {
+namespace {
+
+std::uint64_t flatten(const doacross &d, const std::uint64_t *indices) noexcept {
+    std::uint64_t flat = 0;
+    for (unsigned i = 0; i < d.dimensions; ++i) flat += indices[i] * d.inner[i];
+    return flat;
+}
+
+// The rank whose block iteration i is in; the inverse of next_block in loop.cpp.
+std::uint64_t owner(const loop &l, std::uint64_t size, std::uint64_t i) noexcept {
+    const std::uint64_t share = l.count / size, rest = l.count % size, larger = rest * (share + 1);
+    return i < larger ? i / (share + 1) : rest + (i - larger) / share;
+}
+
+std::atomic<std::uint64_t> &progress_of(const thread *t, const work_share *share, std::uint64_t iteration) noexcept {
+    const doacross &d = share->doacross;
+    const loop &l = share->loop;
+    const std::uint64_t entry = d.by_rank                               ? owner(l, t->size, iteration)
+                                : l.kind == schedule_kind::guided ? iteration
+                                                                  : iteration / l.chunk;
+    return d.progress[entry];
+}
+
+} // namespace
+
+void start_doacross(thread *t, unsigned dimensions, const std::uint64_t *counts, schedule_kind kind,
+                    std::uint64_t chunk) noexcept {
+    work_share *share = t->share;
+    loop l;
+    l.end = l.count = counts[0];
+    l.kind = kind;
+    l.chunk = chunk;
+    fill_loop(t, t->size, share, l);
+    doacross &d = share->doacross;
+    if (dimensions > sizeof d.inner / sizeof *d.inner)
+        sys::fatal("GOMP_loop_doacross", "%u nested loops; at most 16 can be served", dimensions);
+    d.dimensions = dimensions;
+    std::uint64_t inner = 1;
+    for (unsigned i = dimensions; i-- > 0; inner *= counts[i]) d.inner[i] = inner;
+    const loop &set = share->loop;
+    d.by_rank = set.kind == schedule_kind::fixed && !set.chunk;
+    d.entries = d.by_rank                               ? t->size
+                : set.kind == schedule_kind::guided ? set.count
+                                                    : set.count / set.chunk + (set.count % set.chunk != 0);
+    d.progress = static_cast<std::atomic<std::uint64_t> *>(std::calloc(d.entries + 1, sizeof *d.progress));
+    if (!d.progress)
+        sys::fatal("GOMP_loop_doacross", "no memory for %llu chunks", static_cast<unsigned long long>(d.entries));
+}
+
+void post_iteration(thread *t, const std::uint64_t *indices) noexcept {
+    work_share *share = t->share;
+    if (!share)
+        return;
+    progress_of(t, share, indices[0])
+        .store(flatten(share->doacross, indices) + 1, std::memory_order_release); // release[iteration-posted]
+    if (t->size > 1)
+        share->changed.wake_all();
+}
+
+void await_iteration(thread *t, const std::uint64_t *indices) noexcept {
+    work_share *share = t->share;
+    if (!share || t->size == 1) // in order by itself
+        return;
+    const std::atomic<std::uint64_t> &progress = progress_of(t, share, indices[0]);
+    const std::uint64_t wanted = flatten(share->doacross, indices) + 1;
+    team *tm = t->team;
+    share->changed.wait([&progress, wanted, tm] {
+        return progress.load(std::memory_order_acquire) >= wanted || // acquire[iteration-posted]
+               tm->cancelled.load(std::memory_order_relaxed);
+    });
+}
+
+} // namespace comity::openmp

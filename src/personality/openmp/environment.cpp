@@ -1,0 +1,375 @@
+#include "personality/openmp/environment.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+#include <strings.h>
+
+#include "personality/openmp/affinity_format.hpp"
+#include "sys/message.hpp"
+#include "sys/options.hpp"
+
+namespace comity::openmp {
+
+process_icvs process;
+
+namespace {
+
+bool is_blank(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// A piece of a variable's text, without blanks around it.
+struct word {
+    const char *begin, *end;
+
+    word(const char *b, const char *e) noexcept : begin(b), end(e) {
+        while (begin < end && is_blank(*begin)) ++begin;
+        while (end > begin && is_blank(end[-1])) --end;
+    }
+    std::size_t size() const noexcept { return static_cast<std::size_t>(end - begin); }
+    bool is(const char *text) const noexcept { return size() == std::strlen(text) && !::strncasecmp(begin, text, size()); }
+};
+
+word whole(const char *text) noexcept { return {text, text + std::strlen(text)}; }
+
+bool to_number(word w, long least, long most, long &number) noexcept {
+    if (!w.size() || w.size() > 20)
+        return false;
+    char digits[24] = {};
+    std::memcpy(digits, w.begin, w.size());
+    char *end;
+    errno = 0;
+    const long value = std::strtol(digits, &end, 10);
+    if (*end || errno || value < least || value > most)
+        return false;
+    number = value;
+    return true;
+}
+
+bool to_flag(word w, bool &flag) noexcept {
+    const bool yes = w.is("true") || w.is("yes") || w.is("on") || w.is("1");
+    if (!yes && !w.is("false") && !w.is("no") && !w.is("off") && !w.is("0"))
+        return false;
+    flag = yes;
+    return true;
+}
+
+class reader {
+  public:
+    reader(process_icvs &into, look_up_function look_up) noexcept : p_(into), look_up_(look_up) {}
+    void read_all(bool nested) noexcept;
+
+  private:
+    void complain(const char *variable, const char *allowed, const char *instead) noexcept {
+        sys::warn("%s=\"%s\": not %s; using %s", variable, look_up_(variable), allowed, instead);
+    }
+
+    template <class T> bool number(const char *variable, long least, long most, T &into, const char *instead) noexcept;
+    bool flag(const char *variable, bool &into) noexcept;
+    // Splits at commas; false, with a complaint, unless one(word) likes all of them.
+    template <class F> bool list(const char *variable, const char *allowed, const char *instead, F one) noexcept;
+    void num_threads() noexcept;
+    void schedule() noexcept;
+    void proc_bind() noexcept;
+    void levels(bool nested) noexcept;
+    void stack_size() noexcept;
+    void others() noexcept;
+
+    process_icvs &p_;
+    look_up_function look_up_;
+};
+
+template <class T>
+bool reader::number(const char *variable, long least, long most, T &into, const char *instead) noexcept {
+    const char *text = look_up_(variable);
+    if (!text)
+        return false;
+    long value;
+    if (to_number(whole(text), least, most, value)) {
+        into = static_cast<T>(value);
+        return true;
+    }
+    char allowed[80];
+    sys::format_text(allowed, sizeof allowed, "a whole number from %ld to %ld", least, most);
+    complain(variable, allowed, instead);
+    return false;
+}
+
+bool reader::flag(const char *variable, bool &into) noexcept {
+    const char *text = look_up_(variable);
+    if (!text)
+        return false;
+    if (to_flag(whole(text), into))
+        return true;
+    complain(variable, "true or false", into ? "true" : "false");
+    return false;
+}
+
+template <class F> bool reader::list(const char *variable, const char *allowed, const char *instead, F one) noexcept {
+    const char *text = look_up_(variable);
+    if (!text)
+        return false;
+    for (const char *begin = text;;) {
+        const char *comma = std::strchr(begin, ',');
+        if (!one(word(begin, comma ? comma : begin + std::strlen(begin)))) {
+            complain(variable, allowed, instead);
+            return false;
+        }
+        if (!comma)
+            return true;
+        begin = comma + 1;
+    }
+}
+
+void reader::num_threads() noexcept {
+    unsigned listed = 0;
+    bool cut = false;
+    unsigned values[process_icvs::list_size];
+    const auto one = [&](word w) {
+        long value;
+        if (!to_number(w, 1, LONG_MAX, value))
+            return false;
+        cut |= value > long{most_ranks};
+        if (listed < process_icvs::list_size)
+            values[listed++] = value > long{most_ranks} ? most_ranks : static_cast<unsigned>(value);
+        return true;
+    };
+    if (!list("OMP_NUM_THREADS", "a list of whole numbers from 1", "as many threads as there are harts", one))
+        return;
+    if (cut)
+        sys::warn("OMP_NUM_THREADS=\"%s\": a region can have %u threads; using that", look_up_("OMP_NUM_THREADS"), most_ranks);
+    std::memcpy(p_.num_threads, values, listed * sizeof *values);
+    p_.num_threads_listed = listed;
+    p_.initial.num_threads = values[0];
+}
+
+// [monotonic: | nonmonotonic:] kind [, chunk]
+void reader::schedule() noexcept {
+    static constexpr const char *names[] = {"", "static", "dynamic", "guided", "auto"};
+    const char *text = look_up_("OMP_SCHEDULE");
+    if (!text)
+        return;
+    const char *colon = std::strchr(text, ':');
+    bool good = true, monotonic = false;
+    if (colon) {
+        const word modifier(text, colon);
+        monotonic = modifier.is("monotonic");
+        good = monotonic || modifier.is("nonmonotonic");
+    }
+    const char *begin = colon ? colon + 1 : text, *comma = std::strchr(begin, ',');
+    const word kind(begin, comma ? comma : begin + std::strlen(begin));
+    unsigned found = 0;
+    for (unsigned i = 1; i <= 4; ++i)
+        if (kind.is(names[i]))
+            found = i;
+    const auto plain = static_cast<schedule_kind>(found);
+    long chunk = plain == schedule_kind::dynamic || plain == schedule_kind::guided;
+    if (!good || !found || (comma && !to_number(whole(comma + 1), plain == schedule_kind::fixed ? 0 : 1, INT_MAX, chunk))) {
+        complain("OMP_SCHEDULE", "static, dynamic, guided or auto, with a chunk size from 1 after a comma or without", "dynamic");
+        return;
+    }
+    p_.initial.schedule = plain;
+    p_.initial.chunk = static_cast<int>(chunk);
+    p_.initial.monotonic = monotonic || (!colon && plain == schedule_kind::fixed);
+}
+
+void reader::proc_bind() noexcept {
+    bool flag_value;
+    const char *text = look_up_("OMP_PROC_BIND");
+    if (text && to_flag(whole(text), flag_value)) {
+        p_.initial.bind = p_.bind[0] = flag_value;
+        p_.bind_listed = 1;
+        return;
+    }
+    unsigned listed = 0;
+    std::uint8_t values[process_icvs::list_size];
+    const auto one = [&](word w) {
+        static constexpr struct {
+            const char *name;
+            std::uint8_t value;
+        } kinds[] = {{"master", 2}, {"primary", 2}, {"close", 3}, {"spread", 4}};
+        for (const auto &kind : kinds)
+            if (w.is(kind.name)) {
+                if (listed < process_icvs::list_size)
+                    values[listed++] = kind.value;
+                return true;
+            }
+        return false;
+    };
+    if (!list("OMP_PROC_BIND", "true, false, or a list of primary, master, close and spread", "false", one))
+        return;
+    std::memcpy(p_.bind, values, listed);
+    p_.bind_listed = listed;
+    p_.initial.bind = values[0];
+}
+
+// OMP_MAX_ACTIVE_LEVELS wins over OMP_NESTED; lists ask for nesting too, as in libgomp.
+void reader::levels(bool nested) noexcept {
+    bool asked = nested || p_.num_threads_listed > 1 || p_.bind_listed > 1;
+    flag("OMP_NESTED", asked);
+    p_.initial.max_active_levels = asked ? most_levels : 1;
+    const char *instead = asked ? "255" : "1";
+    long most;
+    if (const char *text = look_up_("OMP_MAX_ACTIVE_LEVELS")) {
+        if (to_number(whole(text), 0, LONG_MAX, most))
+            p_.initial.max_active_levels = static_cast<std::uint8_t>(most < long{most_levels} ? most : long{most_levels});
+        else
+            complain("OMP_MAX_ACTIVE_LEVELS", "a whole number from 0", instead);
+    }
+}
+
+// In KiB, or with B, K, M or G.
+void reader::stack_size() noexcept {
+    for (const char *variable : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
+        const char *text = look_up_(variable);
+        if (!text)
+            continue;
+        word w = whole(text);
+        unsigned shift = 10;
+        if (w.size())
+            switch (w.end[-1] | 0x20) {
+            case 'b': shift = 0; break;
+            case 'k': shift = 10; break;
+            case 'm': shift = 20; break;
+            case 'g': shift = 30; break;
+            default: shift = 99;
+            }
+        long value;
+        const word digits = shift == 99 ? w : word(w.begin, w.size() ? w.end - 1 : w.end);
+        if (shift == 99)
+            shift = 10;
+        if (to_number(digits, 1, LONG_MAX >> shift, value)) {
+            p_.stack_size = static_cast<std::uint64_t>(value) << shift;
+            return;
+        }
+        complain(variable, "a size such as 512K, 2M or 1G", "the default");
+    }
+}
+
+void reader::others() noexcept {
+    flag("OMP_DYNAMIC", p_.initial.dynamic);
+    flag("OMP_CANCELLATION", p_.cancellation);
+    flag("OMP_DISPLAY_AFFINITY", p_.display_affinity);
+    number("OMP_THREAD_LIMIT", 1, INT_MAX, p_.initial.thread_limit, "no limit");
+    number("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, p_.max_task_priority, "0");
+    number("OMP_DEFAULT_DEVICE", 0, INT_MAX, p_.initial.default_device, "0");
+    int value = 0;
+    if (number("OMP_NUM_TEAMS", 1, INT_MAX, value, "1 team"))
+        p_.num_teams.store(value, std::memory_order_relaxed);
+    if (number("OMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, value, "no limit"))
+        p_.teams_thread_limit.store(value, std::memory_order_relaxed);
+
+    if (const char *text = look_up_("OMP_WAIT_POLICY")) {
+        const word w = whole(text);
+        if (w.is("active"))
+            p_.wait_policy = process_icvs::wait::active;
+        else if (w.is("passive"))
+            p_.wait_policy = process_icvs::wait::passive;
+        else
+            complain("OMP_WAIT_POLICY", "active or passive", "what suits (a short spin, then none)");
+    }
+    if (const char *text = look_up_("OMP_AFFINITY_FORMAT"))
+        set_affinity_format(text, std::strlen(text));
+    if (const char *text = look_up_("OMP_PLACES")) {
+        // Ranks are not bound to places, so any sound list has the same effect: none. Only look whether it could be one.
+        const word w = whole(text);
+        const bool good = w.size() && (*w.begin == '{' || *w.begin == '!' || !::strncasecmp(w.begin, "threads", 7) ||
+                                       !::strncasecmp(w.begin, "cores", 5) || !::strncasecmp(w.begin, "sockets", 7) ||
+                                       !::strncasecmp(w.begin, "ll_caches", 9) || !::strncasecmp(w.begin, "numa_domains", 12) ||
+                                       (*w.begin >= '0' && *w.begin <= '9'));
+        if (!good)
+            complain("OMP_PLACES", "threads, cores, sockets, ll_caches, numa_domains or a list of places", "no places");
+    }
+}
+
+void reader::read_all(bool nested) noexcept {
+    num_threads();
+    proc_bind();
+    levels(nested);
+    schedule();
+    stack_size();
+    others();
+}
+
+// The environment of a set-user-id program is not trusted.
+const char *look_up_securely(const char *variable) noexcept { return ::secure_getenv(variable); }
+
+void print_line(const char *format, ...) noexcept __attribute__((format(printf, 1, 2)));
+void print_line(const char *format, ...) noexcept {
+    char line[256];
+    std::va_list values;
+    va_start(values, format);
+    std::size_t length = sys::format_text_list(line, sizeof line - 1, format, values);
+    va_end(values);
+    line[length++] = '\n';
+    sys::write_error(line, length);
+}
+
+const char *truth(bool value) noexcept { return value ? "TRUE" : "FALSE"; }
+
+void print_num_threads() noexcept {
+    char text[256];
+    std::size_t length = 0;
+    if (process.num_threads_listed == 0)
+        length = sys::format_text(text, sizeof text, "%u", process.initial.num_threads ? process.initial.num_threads : hart_count());
+    for (unsigned i = 0; i < process.num_threads_listed && length < sizeof text - 12; ++i)
+        length += sys::format_text(text + length, sizeof text - length, i ? ",%u" : "%u", process.num_threads[i]);
+    print_line("  [host] OMP_NUM_THREADS = '%s'", text);
+}
+
+// Libraries' constructors run before main; the variables that count are those of the program's start.
+__attribute__((constructor)) void read_at_start() noexcept {
+    read_environment(process, look_up_securely, sys::get_options().nested);
+    const char *text = look_up_securely("OMP_DISPLAY_ENV");
+    if (!text)
+        return;
+    bool show = false;
+    if (whole(text).is("verbose"))
+        display_environment(true);
+    else if (!to_flag(whole(text), show))
+        sys::warn("OMP_DISPLAY_ENV=\"%s\": not true, false or verbose; using false", text);
+    else if (show)
+        display_environment(false);
+}
+
+} // namespace
+
+void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept {
+    reader(into, look_up).read_all(nested);
+}
+
+void display_environment(bool verbose) noexcept {
+    static constexpr const char *schedules[] = {"", "STATIC", "DYNAMIC", "GUIDED", "AUTO"};
+    static constexpr const char *binds[] = {"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD"};
+    const icvs &icv = process.initial;
+    print_line("\nOPENMP DISPLAY ENVIRONMENT BEGIN");
+    print_line("  _OPENMP = '201511'");
+    print_line("  [host] OMP_DYNAMIC = '%s'", truth(icv.dynamic));
+    print_line("  [host] OMP_NESTED = '%s'", truth(icv.max_active_levels > 1));
+    print_num_threads();
+    if (icv.chunk)
+        print_line("  [host] OMP_SCHEDULE = '%s%s,%d'", icv.monotonic ? "MONOTONIC:" : "",
+                   schedules[static_cast<unsigned>(icv.schedule)], icv.chunk);
+    else
+        print_line("  [host] OMP_SCHEDULE = '%s'", schedules[static_cast<unsigned>(icv.schedule)]);
+    print_line("  [host] OMP_PROC_BIND = '%s'", binds[icv.bind]);
+    print_line("  [host] OMP_PLACES = ''");
+    print_line("  [host] OMP_STACKSIZE = '%llu'", static_cast<unsigned long long>(process.stack_size));
+    print_line("  [host] OMP_WAIT_POLICY = '%s'",
+               process.wait_policy == process_icvs::wait::active ? "ACTIVE" : "PASSIVE");
+    print_line("  [host] OMP_THREAD_LIMIT = '%u'", icv.thread_limit);
+    print_line("  [host] OMP_MAX_ACTIVE_LEVELS = '%u'", static_cast<unsigned>(icv.max_active_levels));
+    print_line("  [host] OMP_NUM_TEAMS = '%d'", process.num_teams.load(std::memory_order_relaxed));
+    print_line("  [host] OMP_TEAMS_THREAD_LIMIT = '%d'", process.teams_thread_limit.load(std::memory_order_relaxed));
+    print_line("  [host] OMP_CANCELLATION = '%s'", truth(process.cancellation));
+    print_line("  [host] OMP_DEFAULT_DEVICE = '%d'", icv.default_device);
+    print_line("  [host] OMP_MAX_TASK_PRIORITY = '%d'", process.max_task_priority);
+    print_line("  [host] OMP_DISPLAY_AFFINITY = '%s'", truth(process.display_affinity));
+    print_line("  [host] OMP_AFFINITY_FORMAT = '%s'", affinity_format());
+    if (verbose)
+        print_line("  [host] COMITY_HARTS = '%u'", hart_count());
+    print_line("OPENMP DISPLAY ENVIRONMENT END");
+}
+
+} // namespace comity::openmp

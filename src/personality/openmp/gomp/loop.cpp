@@ -1,0 +1,128 @@
+// Loops over long and over unsigned long long, in every schedule, ordered and not.
+// Whatever a loop's start function was, each of the _next functions goes on with it, for the schedule is the construct's.
+#include "personality/openmp/gomp/abi.hpp"
+#include "personality/openmp/gomp/share_extras.hpp"
+#include "personality/openmp/region.hpp"
+
+using namespace comity::openmp;
+using ull = unsigned long long;
+
+namespace {
+
+template <class T> bool next(T *from, T *to) noexcept {
+    std::uint64_t begin, end;
+    if (!next_chunk(self, begin, end))
+        return false;
+    *from = static_cast<T>(begin);
+    *to = static_cast<T>(end);
+    return true;
+}
+
+template <class T> bool start(const loop &l, T *from, T *to) noexcept {
+    thread *t = current();
+    if (enter_share(t)) {
+        fill_loop(t, t->size, t->share, l);
+        publish_share(t);
+    }
+    return next(from, to);
+}
+
+loop ordered(loop l) noexcept {
+    l.ordered = true;
+    return l;
+}
+
+// The general form's schedule: the kind, with a bit for monotonic.
+schedule_kind kind_of(long schedule) noexcept {
+    return static_cast<schedule_kind>(static_cast<unsigned long>(schedule) & 0xf);
+}
+
+template <class T>
+bool start_with_extras(const loop &l, T *from, T *to, std::uintptr_t *reductions, void **memory) noexcept {
+    thread *t = current();
+    begin_extras(t, reductions);
+    const bool first = enter_share(t);
+    if (first)
+        fill_loop(t, t->size, t->share, l);
+    join_extras(t, first, reductions, memory);
+    if (first)
+        publish_share(t);
+    return !from || next(from, to);
+}
+
+} // namespace
+
+#define LOOP(NAME, KIND, WRAP)                                                                                          \
+    COMITY_GOMP bool GOMP_loop_##NAME##_start(long start_, long end, long step, long chunk, long *from,                 \
+                                              long *to) noexcept {                                                      \
+        return start(WRAP(signed_loop(start_, end, step, schedule_kind::KIND, chunk)), from, to);                       \
+    }                                                                                                                   \
+    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull start_, ull end, ull step, ull chunk, ull *from,         \
+                                                  ull *to) noexcept {                                                   \
+        return start(WRAP(unsigned_loop(up, start_, end, step, schedule_kind::KIND, chunk)), from, to);                 \
+    }                                                                                                                   \
+    NEXT(NAME)
+#define LOOP_RUNTIME(NAME, WRAP)                                                                                        \
+    COMITY_GOMP bool GOMP_loop_##NAME##_start(long start_, long end, long step, long *from, long *to) noexcept {        \
+        return start(WRAP(signed_loop(start_, end, step, schedule_kind::runtime, 0)), from, to);                        \
+    }                                                                                                                   \
+    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull start_, ull end, ull step, ull *from,                    \
+                                                  ull *to) noexcept {                                                   \
+        return start(WRAP(unsigned_loop(up, start_, end, step, schedule_kind::runtime, 0)), from, to);                  \
+    }                                                                                                                   \
+    NEXT(NAME)
+#define NEXT(NAME)                                                                                                      \
+    COMITY_GOMP bool GOMP_loop_##NAME##_next(long *from, long *to) noexcept { return next(from, to); }                  \
+    COMITY_GOMP bool GOMP_loop_ull_##NAME##_next(ull *from, ull *to) noexcept { return next(from, to); }
+
+LOOP(static, fixed, )
+LOOP(dynamic, dynamic, )
+LOOP(guided, guided, )
+LOOP(nonmonotonic_dynamic, dynamic, )
+LOOP(nonmonotonic_guided, guided, )
+LOOP_RUNTIME(runtime, )
+LOOP_RUNTIME(nonmonotonic_runtime, )
+LOOP_RUNTIME(maybe_nonmonotonic_runtime, )
+LOOP(ordered_static, fixed, ordered)
+LOOP(ordered_dynamic, dynamic, ordered)
+LOOP(ordered_guided, guided, ordered)
+LOOP_RUNTIME(ordered_runtime, ordered)
+
+COMITY_GOMP bool GOMP_loop_start(long start_, long end, long step, long schedule, long chunk, long *from, long *to,
+                                 std::uintptr_t *reductions, void **memory) noexcept {
+    return start_with_extras(signed_loop(start_, end, step, kind_of(schedule), chunk), from, to, reductions, memory);
+}
+
+COMITY_GOMP bool GOMP_loop_ull_start(bool up, ull start_, ull end, ull step, long schedule, ull chunk, ull *from, ull *to,
+                                     std::uintptr_t *reductions, void **memory) noexcept {
+    return start_with_extras(unsigned_loop(up, start_, end, step, kind_of(schedule), chunk), from, to, reductions, memory);
+}
+
+COMITY_GOMP bool GOMP_loop_ordered_start(long start_, long end, long step, long schedule, long chunk, long *from,
+                                         long *to, std::uintptr_t *reductions, void **memory) noexcept {
+    const loop l = ordered(signed_loop(start_, end, step, kind_of(schedule), chunk));
+    return start_with_extras(l, from, to, reductions, memory);
+}
+
+COMITY_GOMP bool GOMP_loop_ull_ordered_start(bool up, ull start_, ull end, ull step, long schedule, ull chunk, ull *from,
+                                             ull *to, std::uintptr_t *reductions, void **memory) noexcept {
+    const loop l = ordered(unsigned_loop(up, start_, end, step, kind_of(schedule), chunk));
+    return start_with_extras(l, from, to, reductions, memory);
+}
+
+COMITY_GOMP void GOMP_loop_end() noexcept {
+    leave_share(self);
+    barrier(self);
+}
+
+COMITY_GOMP bool GOMP_loop_end_cancel() noexcept {
+    leave_share(self);
+    return barrier_or_cancel(self);
+}
+
+COMITY_GOMP void GOMP_loop_end_nowait() noexcept { leave_share(self); }
+
+COMITY_GOMP void GOMP_ordered_start() noexcept { await_turn(current()); }
+
+// The turn passes when the chunk is done (next_chunk): ordered regions of one chunk need not wait for each other.
+COMITY_GOMP void GOMP_ordered_end() noexcept {}

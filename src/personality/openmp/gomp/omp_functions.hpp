@@ -1,0 +1,18 @@
+// The declarations of omp_* that a C program sees (OpenMP 5.1 as far as gcc 12 has it), exported, for their definitions here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#pragma GCC visibility push(default)
+#include <omp.h>
+#pragma GCC visibility pop
+
+namespace comity::openmp {
+
+// omp_get_max_threads, omp_set_num_threads and omp_in_parallel, whose answer depends on who calls (blas_caller.hpp).
+int max_threads(const void *caller) noexcept;
+void set_num_threads(int count, const void *caller) noexcept;
+int in_parallel(const void *caller) noexcept;
+
+} // namespace comity::openmp

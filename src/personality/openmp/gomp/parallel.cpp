@@ -1,0 +1,143 @@
+// parallel, its combined forms, and cancellation.
+#include "personality/openmp/blas_caller.hpp"
+#include "personality/openmp/gomp/abi.hpp"
+#include "personality/openmp/legacy_region.hpp"
+#include "personality/openmp/region.hpp"
+
+using namespace comity::openmp;
+
+COMITY_GOMP void GOMP_parallel(region_function function, void *data, unsigned threads, unsigned) noexcept {
+    thread *t = current();
+    region r{function, data, threads};
+    r.exactly = blas::ranks_of_region(t, __builtin_return_address(0));
+    run_region(t, r);
+    if (r.exactly) [[unlikely]]
+        blas::region_is_over(t);
+}
+
+COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *data, unsigned threads, unsigned) noexcept {
+    thread *t = current();
+    const unsigned ranks = ranks_for(t, threads);
+    taskgroup group; // the implicit tasks', around all other groups in the region
+    auto *reductions = *static_cast<std::uintptr_t **>(data);
+    chain_reductions(reductions, nullptr, nullptr, ranks);
+    group.reductions = reductions;
+    region r{function, data, threads};
+    r.group = &group;
+    run_region(t, r, ranks);
+    return ranks;
+}
+
+namespace {
+
+void parallel_loop(region_function function, void *data, unsigned threads, const loop &l) noexcept {
+    region r{function, data, threads};
+    r.loop = &l;
+    run_region(current(), r);
+}
+
+loop sections_loop(unsigned count) noexcept {
+    return signed_loop(1, static_cast<long>(count) + 1, 1, schedule_kind::dynamic, 1);
+}
+
+} // namespace
+
+#define PARALLEL_LOOP(NAME, KIND)                                                                                       \
+    COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,      \
+                                               long end, long step, long chunk, unsigned) noexcept {                    \
+        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::KIND, chunk));              \
+    }
+#define PARALLEL_LOOP_RUNTIME(NAME)                                                                                     \
+    COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,      \
+                                               long end, long step, unsigned) noexcept {                                \
+        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::runtime, 0));               \
+    }
+PARALLEL_LOOP(static, fixed)
+PARALLEL_LOOP(dynamic, dynamic)
+PARALLEL_LOOP(guided, guided)
+PARALLEL_LOOP(nonmonotonic_dynamic, dynamic)
+PARALLEL_LOOP(nonmonotonic_guided, guided)
+PARALLEL_LOOP_RUNTIME(runtime)
+PARALLEL_LOOP_RUNTIME(nonmonotonic_runtime)
+PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
+
+COMITY_GOMP void GOMP_parallel_sections(region_function function, void *data, unsigned threads, unsigned count,
+                                        unsigned) noexcept {
+    const loop l = sections_loop(count);
+    region r{function, data, threads};
+    r.loop = &l;
+    r.most = count ? count : 1;
+    run_region(current(), r);
+}
+
+// The entry points of gcc before 4.9: they return in the region, and GOMP_parallel_end ends it.
+
+COMITY_GOMP void GOMP_parallel_start(region_function function, void *data, unsigned threads) noexcept {
+    start_legacy_region({function, data, threads});
+}
+
+COMITY_GOMP void GOMP_parallel_end() noexcept { end_legacy_region(); }
+
+#define PARALLEL_LOOP_START(NAME, KIND)                                                                                 \
+    COMITY_GOMP void GOMP_parallel_loop_##NAME##_start(region_function function, void *data, unsigned threads,          \
+                                                       long start, long end, long step, long chunk) noexcept {          \
+        const loop l = signed_loop(start, end, step, schedule_kind::KIND, chunk);                                       \
+        region r{function, data, threads};                                                                              \
+        r.loop = &l;                                                                                                    \
+        start_legacy_region(r);                                                                                         \
+    }
+PARALLEL_LOOP_START(static, fixed)
+PARALLEL_LOOP_START(dynamic, dynamic)
+PARALLEL_LOOP_START(guided, guided)
+
+COMITY_GOMP void GOMP_parallel_loop_runtime_start(region_function function, void *data, unsigned threads, long start,
+                                                  long end, long step) noexcept {
+    const loop l = signed_loop(start, end, step, schedule_kind::runtime, 0);
+    region r{function, data, threads};
+    r.loop = &l;
+    start_legacy_region(r);
+}
+
+COMITY_GOMP void GOMP_parallel_sections_start(region_function function, void *data, unsigned threads,
+                                              unsigned count) noexcept {
+    const loop l = sections_loop(count);
+    region r{function, data, threads};
+    r.loop = &l;
+    r.most = count ? count : 1;
+    start_legacy_region(r);
+}
+
+// The compilers' numbers for what is cancelled.
+enum : int { cancel_parallel = 1, cancel_loop = 2, cancel_sections = 4, cancel_taskgroup = 8 };
+
+COMITY_GOMP bool GOMP_cancellation_point(int which) noexcept {
+    if (!process.cancellation)
+        return false;
+    thread *t = current();
+    if ((which & (cancel_loop | cancel_sections)) && t->share && t->share->cancelled.load(std::memory_order_relaxed))
+        return true;
+    if ((which & cancel_taskgroup) && t->task->group && t->task->group->cancelled.load(std::memory_order_relaxed))
+        return true;
+    return t->team->cancelled.load(std::memory_order_relaxed);
+}
+
+COMITY_GOMP bool GOMP_cancel(int which, bool really) noexcept {
+    if (!process.cancellation)
+        return false;
+    if (!really)
+        return GOMP_cancellation_point(which);
+    thread *t = current();
+    if (which & (cancel_loop | cancel_sections)) {
+        if (t->share)
+            t->share->cancelled.store(true, std::memory_order_relaxed);
+    } else if (which & cancel_taskgroup) {
+        taskgroup *group = t->task->group;
+        if (group && group->workshare) // made for the worksharing construct, not by the program
+            group = group->outer;
+        if (group)
+            group->cancelled.store(true, std::memory_order_relaxed);
+    } else {
+        cancel_region(t);
+    }
+    return true;
+}

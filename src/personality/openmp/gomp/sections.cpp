@@ -1,0 +1,105 @@
+// sections, single, scope and the reductions of worksharing constructs.
+#include "personality/openmp/gomp/abi.hpp"
+#include "personality/openmp/gomp/share_extras.hpp"
+#include "personality/openmp/region.hpp"
+
+using namespace comity::openmp;
+
+namespace {
+
+unsigned next_section() noexcept {
+    std::uint64_t number, end;
+    return next_chunk(self, number, end) ? static_cast<unsigned>(number) : 0;
+}
+
+} // namespace
+
+// Sections are a loop from 1 to their number; 0 means that there are no more.
+COMITY_GOMP unsigned GOMP_sections_start(unsigned count) noexcept {
+    thread *t = current();
+    if (enter_share(t)) {
+        fill_loop(t, t->size, t->share, signed_loop(1, static_cast<long>(count) + 1, 1, schedule_kind::dynamic, 1));
+        publish_share(t);
+    }
+    return next_section();
+}
+
+COMITY_GOMP unsigned GOMP_sections2_start(unsigned count, std::uintptr_t *reductions, void **memory) noexcept {
+    thread *t = current();
+    begin_extras(t, reductions);
+    const bool first = enter_share(t);
+    if (first)
+        fill_loop(t, t->size, t->share, signed_loop(1, static_cast<long>(count) + 1, 1, schedule_kind::dynamic, 1));
+    join_extras(t, first, reductions, memory);
+    if (first)
+        publish_share(t);
+    return next_section();
+}
+
+COMITY_GOMP unsigned GOMP_sections_next() noexcept { return next_section(); }
+
+COMITY_GOMP void GOMP_sections_end() noexcept {
+    leave_share(self);
+    barrier(self);
+}
+
+COMITY_GOMP bool GOMP_sections_end_cancel() noexcept {
+    leave_share(self);
+    return barrier_or_cancel(self);
+}
+
+COMITY_GOMP void GOMP_sections_end_nowait() noexcept { leave_share(self); }
+
+namespace {
+
+// Every rank counts the single constructs that it met; the team counts those that were taken, which the ranks do in the
+// same order. So the first rank at a construct is the one whose number the team's count still has.
+bool take_single(thread *t) noexcept {
+    std::uint64_t number = t->singles++;
+    if (t->size == 1)
+        return true;
+    std::atomic<std::uint64_t> &taken = t->team->singles_taken;
+    return taken.load(std::memory_order_relaxed) == number &&
+           taken.compare_exchange_strong(number, number + 1, std::memory_order_relaxed);
+}
+
+} // namespace
+
+COMITY_GOMP bool GOMP_single_start() noexcept { return take_single(current()); }
+
+// copyprivate: null for the rank that executes the region; the others wait for its data. A barrier follows in the program
+// before the data goes away.
+COMITY_GOMP void *GOMP_single_copy_start() noexcept {
+    thread *t = current();
+    if (take_single(t))
+        return nullptr;
+    barrier(t);
+    return t->team->copyprivate.load(std::memory_order_relaxed); // ordered by the barrier
+}
+
+COMITY_GOMP void GOMP_single_copy_end(void *data) noexcept {
+    thread *t = current();
+    t->team->copyprivate.store(data, std::memory_order_relaxed);
+    barrier(t);
+}
+
+COMITY_GOMP void GOMP_scope_start(std::uintptr_t *reductions) noexcept {
+    thread *t = current();
+    begin_extras(t, reductions);
+    const bool first = enter_share(t);
+    join_extras(t, first, reductions, nullptr);
+    if (first)
+        publish_share(t);
+    // Only its reductions are shared; they must live until all ranks have joined, which leaving by all ensures.
+    leave_share(t);
+}
+
+COMITY_GOMP void GOMP_workshare_task_reduction_unregister(bool cancelled) noexcept {
+    thread *t = current();
+    std::uintptr_t *reductions = t->task->group->reductions;
+    end_group(t);
+    if (t->rank == 0)
+        unregister_reductions(reductions);
+    if (!cancelled)
+        barrier(t);
+}

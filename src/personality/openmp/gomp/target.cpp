@@ -1,0 +1,129 @@
+// target and teams without devices: everything happens on the host.
+#include <cstring>
+
+#include "personality/openmp/gomp/abi.hpp"
+#include "personality/openmp/task.hpp"
+#include "personality/openmp/thread.hpp"
+#include "sys/message.hpp"
+
+using namespace comity::openmp;
+
+namespace {
+
+constexpr unsigned short map_kind_mask = 0xff, map_firstprivate = 12; // the compilers' numbers; above: log2 of the alignment
+
+// A target region on the host begins like a program: as an initial thread of its own, outside of all regions. The caller keeps
+// its data for afterwards.
+void run_on_host(region_function function, void **addresses) noexcept {
+    thread *before = self;
+    thread *fresh = new_root();
+    self = fresh;
+    function(addresses);
+    self = before;
+    free_root(fresh);
+}
+
+struct layout {
+    std::size_t size = 0, alignment = 1;
+};
+
+// Calls f(i, offset) for each variable that the region gets a copy of.
+template <class F> layout each_firstprivate(std::size_t count, const std::size_t *sizes, const unsigned short *kinds, F f) {
+    layout l;
+    for (std::size_t i = 0; i < count; ++i) {
+        if ((kinds[i] & map_kind_mask) != map_firstprivate)
+            continue;
+        const std::size_t alignment = std::size_t{1} << (kinds[i] >> 8);
+        l.alignment = l.alignment > alignment ? l.alignment : alignment;
+        l.size = (l.size + alignment - 1) / alignment * alignment;
+        f(i, l.size);
+        l.size += sizes[i];
+    }
+    return l;
+}
+
+} // namespace
+
+COMITY_GOMP void GOMP_target(int, region_function function, const void *, std::size_t, void **addresses, std::size_t *,
+                             unsigned char *) noexcept {
+    run_on_host(function, addresses);
+}
+
+COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t count, void **addresses, std::size_t *sizes,
+                                 unsigned short *kinds, unsigned, void **depend, void **) noexcept {
+    if (depend)
+        await_dependences(current(), depend);
+    const layout needed = each_firstprivate(count, sizes, kinds, [](std::size_t, std::size_t) {});
+    char *copies = static_cast<char *>(__builtin_alloca(needed.size + needed.alignment));
+    copies += needed.alignment - reinterpret_cast<std::uintptr_t>(copies) % needed.alignment;
+    each_firstprivate(count, sizes, kinds, [&](std::size_t i, std::size_t offset) {
+        std::memcpy(copies + offset, addresses[i], sizes[i]);
+        addresses[i] = copies + offset;
+    });
+    run_on_host(function, addresses);
+}
+
+// The host's data is the device's.
+COMITY_GOMP void GOMP_target_data(int, const void *, std::size_t, void **, std::size_t *, unsigned char *) noexcept {}
+COMITY_GOMP void GOMP_target_data_ext(int, std::size_t, void **, std::size_t *, unsigned short *) noexcept {}
+COMITY_GOMP void GOMP_target_end_data() noexcept {}
+COMITY_GOMP void GOMP_target_update(int, const void *, std::size_t, void **, std::size_t *, unsigned char *) noexcept {}
+
+COMITY_GOMP void GOMP_target_update_ext(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned,
+                                        void **depend) noexcept {
+    if (depend)
+        await_dependences(current(), depend);
+}
+
+COMITY_GOMP void GOMP_target_enter_exit_data(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned,
+                                             void **depend) noexcept {
+    if (depend)
+        await_dependences(current(), depend);
+}
+
+// Programs register the images of their devices' code, of which we have no use.
+COMITY_GOMP void GOMP_offload_register_ver(unsigned, const void *, int, const void *) noexcept {}
+COMITY_GOMP void GOMP_offload_register(const void *, int, const void *) noexcept {}
+COMITY_GOMP void GOMP_offload_unregister_ver(unsigned, const void *, int, const void *) noexcept {}
+COMITY_GOMP void GOMP_offload_unregister(const void *, int, const void *) noexcept {}
+
+// teams in a target region: one team after the other. The region's code calls it until it is false.
+COMITY_GOMP void GOMP_teams(unsigned teams, unsigned limit) noexcept {
+    thread *t = current();
+    if (limit)
+        own_icv().thread_limit = limit;
+    t->teams = 1; // the code is not repeated: one team does all
+    t->team_number = 0;
+    (void)teams;
+}
+
+COMITY_GOMP bool GOMP_teams4(unsigned least, unsigned most, unsigned limit, bool first) noexcept {
+    thread *t = current();
+    if (!first)
+        return ++t->team_number < t->teams;
+    if (limit)
+        own_icv().thread_limit = limit;
+    (void)least;
+    t->teams = most ? most : 1;
+    t->team_number = 0;
+    return true;
+}
+
+// teams on the host: the league's teams one after the other, each an initial thread that may open regions.
+COMITY_GOMP void GOMP_teams_reg(region_function function, void *data, unsigned teams, unsigned limit, unsigned) noexcept {
+    thread *t = current();
+    if (!teams) {
+        const int set = process.num_teams.load(std::memory_order_relaxed);
+        teams = set > 0 ? static_cast<unsigned>(set) : 1;
+    }
+    if (!limit)
+        limit = static_cast<unsigned>(process.teams_thread_limit.load(std::memory_order_relaxed));
+    const icvs before = own_icv();
+    if (limit)
+        own_icv().thread_limit = limit < before.thread_limit ? limit : before.thread_limit;
+    t->teams = teams;
+    for (t->team_number = 0; t->team_number < teams; ++t->team_number) function(data);
+    t->team_number = 0;
+    t->teams = 1;
+    own_icv() = before;
+}

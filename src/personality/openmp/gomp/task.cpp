@@ -1,0 +1,94 @@
+// task, taskloop, taskwait, taskgroup, taskyield and task reductions.
+#include <cstring>
+
+#include "model/spmd/team.hpp"
+#include "personality/openmp/gomp/abi.hpp"
+#include "personality/openmp/task.hpp"
+#include "personality/openmp/thread.hpp"
+
+using namespace comity::openmp;
+using ull = unsigned long long;
+
+COMITY_GOMP void GOMP_task(task_function function, void *data, copy_function copy, long size, long alignment, bool condition,
+                           unsigned flags, void **depend, int priority, void *event) noexcept {
+    create_task(current(), {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), flags,
+                            !condition, depend, priority, static_cast<void **>(event)});
+}
+
+COMITY_GOMP void GOMP_taskwait() noexcept { wait_for_children(current()); }
+COMITY_GOMP void GOMP_taskwait_depend(void **depend) noexcept { await_dependences(current(), depend); }
+COMITY_GOMP void GOMP_taskyield() noexcept { (void)comity::spmd::yield(); }
+COMITY_GOMP void GOMP_taskgroup_start() noexcept { begin_group(current()); }
+COMITY_GOMP void GOMP_taskgroup_end() noexcept { end_group(current()); }
+
+COMITY_GOMP void GOMP_taskgroup_reduction_register(std::uintptr_t *data) noexcept { register_reductions(current(), data); }
+COMITY_GOMP void GOMP_taskgroup_reduction_unregister(std::uintptr_t *data) noexcept { unregister_reductions(data); }
+COMITY_GOMP void GOMP_task_reduction_remap(std::size_t count, std::size_t originals, void **pointers) noexcept {
+    remap_reductions(current(), count, originals, pointers);
+}
+
+namespace {
+
+// How a taskloop's iterations are dealt out: `larger` tasks of `size` + 1, then tasks of `size`; the last may be smaller.
+struct division {
+    std::uint64_t tasks, size, larger;
+};
+
+division divide(std::uint64_t count, std::uint64_t wanted, unsigned flags, unsigned ranks) noexcept {
+    if (flags & flag_grainsize) {
+        const std::uint64_t grain = wanted ? wanted : 1;
+        if (flags & flag_strict)
+            return {count / grain + (count % grain != 0), grain, 0};
+        const std::uint64_t tasks = count / grain ? count / grain : 1;
+        return {tasks, count / tasks, count % tasks};
+    }
+    std::uint64_t tasks = wanted ? wanted : ranks;
+    tasks = tasks < count ? tasks : count;
+    return {tasks, count / tasks, count % tasks};
+}
+
+struct taskloop {
+    task_request request; // of each task; its data begins with the bounds of its iterations
+    loop l;
+};
+
+void run_taskloop(thread *t, taskloop &given, unsigned long wanted) noexcept {
+    const loop &l = given.l;
+    if (l.count == 0)
+        return;
+    task_request &request = given.request;
+    const bool group = !(request.flags & flag_nogroup);
+    if (group)
+        begin_group(t);
+    if (request.flags & flag_reduction)
+        register_reductions(t, static_cast<std::uintptr_t **>(request.data)[2]);
+    const division d = divide(l.count, wanted, request.flags, t->size);
+    std::uint64_t done = 0;
+    for (std::uint64_t i = 0; i < d.tasks; ++i) {
+        const std::uint64_t size = d.size + (i < d.larger), next = l.count - done < size ? l.count : done + size;
+        const std::uint64_t bounds[2] = {l.start + done * l.step, next == l.count ? l.end : l.start + next * l.step};
+        done = next;
+        request.bounds = bounds;
+        create_task(t, request);
+    }
+    if (group)
+        end_group(t);
+}
+
+} // namespace
+
+COMITY_GOMP void GOMP_taskloop(task_function function, void *data, copy_function copy, long size, long alignment,
+                               unsigned flags, unsigned long tasks, int priority, long start, long end, long step) noexcept {
+    taskloop given{{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
+                    flags & ~flag_depend & ~flag_detach, !(flags & flag_if), nullptr, priority, nullptr},
+                   signed_loop(start, end, step, schedule_kind::fixed, 0)};
+    run_taskloop(current(), given, tasks);
+}
+
+COMITY_GOMP void GOMP_taskloop_ull(task_function function, void *data, copy_function copy, long size, long alignment,
+                                   unsigned flags, unsigned long tasks, int priority, ull start, ull end, ull step) noexcept {
+    taskloop given{{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
+                    flags & ~flag_depend & ~flag_detach, !(flags & flag_if), nullptr, priority, nullptr},
+                   unsigned_loop(flags & flag_up, start, end, step, schedule_kind::fixed, 0)};
+    run_taskloop(current(), given, tasks);
+}

@@ -1,0 +1,56 @@
+// The internal control variables (OpenMP 5.1, section 2.4): those that every task has its own of, and those of the process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace comity::openmp {
+
+// The numbers are the compilers' and those of omp_sched_t.
+enum class schedule_kind : std::uint8_t { runtime = 0, fixed = 1, dynamic = 2, guided = 3, automatic = 4 };
+
+inline constexpr unsigned most_levels = 255; // what max-active-levels can hold; "unlimited"
+inline constexpr unsigned most_ranks = 4096; // of one team
+inline constexpr unsigned no_limit = 0x7fffffff;
+
+// A data environment's variables. A task inherits its parent's; the implicit tasks of a region share one copy until one of
+// them changes something (task.hpp).
+struct icvs {
+    unsigned num_threads = 0; // of the next region; 0: as many as there are harts
+    unsigned thread_limit = no_limit;
+    int chunk = 0; // of schedule(runtime); 0: the kind's default
+    schedule_kind schedule = schedule_kind::dynamic;
+    bool monotonic = false; // as omp_get_schedule reports it; loops are monotonic anyway
+    bool dynamic = false;
+    std::uint8_t max_active_levels = 1;
+    std::uint8_t bind = 0; // an omp_proc_bind_t
+    int default_device = 0;
+};
+
+// What the environment said, read once when the library is loaded. Nobody writes it afterwards but where noted.
+struct process_icvs {
+    icvs initial; // what every initial thread starts with; omp_set_* called before its first region writes its own copy
+
+    static constexpr unsigned list_size = 32;
+    unsigned num_threads[list_size] = {}; // OMP_NUM_THREADS=a,b,c: for each level of nesting
+    unsigned num_threads_listed = 0;
+    std::uint8_t bind[list_size] = {}; // OMP_PROC_BIND
+    unsigned bind_listed = 0;
+
+    bool cancellation = false;
+    int max_task_priority = 0;
+    std::uint64_t stack_size = 0; // 0: the default
+    enum class wait : std::uint8_t { unset, active, passive } wait_policy = wait::unset;
+    bool display_affinity = false;
+    bool target_mandatory = false;
+    std::atomic<int> num_teams{0};           // omp_set_num_teams
+    std::atomic<int> teams_thread_limit{0};  // omp_set_teams_thread_limit
+    std::atomic<std::uintptr_t> allocator{1}; // omp_set_default_allocator: omp_default_mem_alloc
+};
+
+extern process_icvs process;
+
+// How many harts there are; the first call starts Comity. Any thread; never switches.
+unsigned hart_count() noexcept;
+
+} // namespace comity::openmp

@@ -1,0 +1,158 @@
+#include "personality/openmp/region.hpp"
+
+#include "personality/openmp/region_memory.hpp"
+#include "sys/message.hpp"
+
+namespace comity::openmp {
+namespace {
+
+// What a rank executes: from here on the region's code sees itself as rank `rank` of the team. Nothing may be thrown out of a
+// region, as OpenMP has it: noexcept ends the process then.
+void rank_body(void *argument, unsigned rank) noexcept {
+    team *tm = static_cast<team *>(argument);
+    thread *t = self;
+    if (t->team != tm || t->rank != rank) { // else this context had the same rank the last time
+        t = tm->threads[rank];
+        self = t;
+    }
+    t->size = tm->size;
+    t->shares = tm->shares;
+    t->singles = tm->singles;
+    t->task = &t->implicit;
+    t->implicit.icv = &tm->icv;
+    t->implicit.group = tm->group;
+    if (tm->first_share) [[unlikely]] {
+        t->share = tm->first_share;
+        t->trip = t->chunk_begin = t->chunk_end = 0;
+        ++t->shares;
+    }
+    tm->function(tm->data);
+    if (tm->gather) [[unlikely]]
+        barrier(t);
+    else if (tm->ready_count.load(std::memory_order_relaxed)) [[unlikely]]
+        while (run_a_task(t)) {}
+}
+
+// The variables of the ranks' tasks: those of the task that opens the region, with the next entry of lists.
+void inherit(thread *parent, team *tm) noexcept {
+    tm->icv = icv_of(parent);
+    if (process.num_threads_listed > tm->level) [[unlikely]]
+        tm->icv.num_threads = process.num_threads[tm->level];
+    if (process.bind_listed > tm->level) [[unlikely]]
+        tm->icv.bind = process.bind[tm->level];
+}
+
+// Under a limit on threads: takes what is left of it for a region of `wanted` ranks.
+unsigned take_from_limit(thread *t, unsigned wanted, unsigned limit) noexcept {
+    std::atomic<unsigned> &busy = [t]() mutable -> std::atomic<unsigned> & {
+        while (t->team->parent) t = t->team->parent;
+        return t->team->busy;
+    }();
+    unsigned now = busy.load(std::memory_order_relaxed), given;
+    do {
+        const unsigned left = now < limit ? limit - now : 0;
+        given = wanted - 1 < left ? wanted - 1 : left;
+    } while (!busy.compare_exchange_weak(now, now + given, std::memory_order_relaxed));
+    return given + 1;
+}
+
+void give_to_limit(thread *t, unsigned ranks) noexcept {
+    while (t->team->parent) t = t->team->parent;
+    t->team->busy.fetch_sub(ranks - 1, std::memory_order_relaxed);
+}
+
+// After the join: only rank 0 is left.
+void tidy(team *tm, thread *first) noexcept {
+    if (tm->unfinished.load(std::memory_order_acquire)) // acquire[task-done]
+        finish_tasks(first);
+    tm->shares = first->shares;
+    tm->singles = first->singles;
+    if (tm->cancelled.load(std::memory_order_relaxed)) {
+        // Ranks left from anywhere. The slots' numbers need not continue, only grow.
+        for (unsigned i = 0; i < tm->size; ++i) {
+            thread *t = tm->threads[i];
+            if (t->shares > tm->shares)
+                tm->shares = t->shares;
+            t->share = nullptr;
+            t->implicit.group = nullptr;
+        }
+        tm->singles = tm->singles_taken.load(std::memory_order_relaxed);
+        tm->arrived.store(0, std::memory_order_relaxed);
+        tm->all_arrived = false;
+        tm->cancelled.store(false, std::memory_order_relaxed);
+        reset_ring(tm);
+    }
+}
+
+} // namespace
+
+unsigned ranks_for(thread *t, unsigned wanted) noexcept {
+    if (wanted == 1)
+        return 1;
+    const icvs &icv = icv_of(t);
+    if (t->team->active_level >= icv.max_active_levels)
+        return 1;
+    unsigned ranks = wanted ? wanted : icv.num_threads ? icv.num_threads : hart_count();
+    if (icv.dynamic) {
+        const unsigned harts = hart_count();
+        ranks = ranks < harts ? ranks : harts;
+    }
+    return ranks < most_ranks ? ranks : most_ranks;
+}
+
+void run_region(thread *t, const region &r) noexcept {
+    const unsigned ranks = r.exactly ? r.exactly : ranks_for(t, r.ranks);
+    run_region(t, r, ranks < r.most ? ranks : r.most);
+}
+
+void run_region(thread *t, const region &r, unsigned ranks) noexcept {
+    const unsigned limit = icv_of(t).thread_limit;
+    if (limit != no_limit && ranks > 1) [[unlikely]]
+        ranks = take_from_limit(t, ranks, limit);
+
+    const unsigned taken = ranks;
+    spmd::team *contexts = nullptr;
+    if (ranks > 1) {
+        contexts = spmd::prepare(ranks);
+        ranks = spmd::size(contexts);
+    }
+
+    team *tm = t->child;
+    if (!tm || tm->capacity < ranks) [[unlikely]]
+        tm = child_team(t, ranks);
+    tm->function = r.function;
+    tm->data = r.data;
+    tm->size = ranks;
+    tm->active_level = t->team->active_level + (ranks > 1);
+    tm->group = r.group;
+    inherit(t, tm);
+    tm->first_share = nullptr;
+    if (r.loop) [[unlikely]] {
+        tm->first_share = preset_share(tm);
+        fill_loop(t, ranks, tm->first_share, *r.loop);
+    }
+
+    thread *first = tm->threads[0];
+    if (ranks > 1) {
+        tm->gather = may_make_tasks(r.function);
+        spmd::run(contexts, rank_body, tm, r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative);
+        if (tm->gather || tm->makes_tasks.load(std::memory_order_relaxed)) [[unlikely]]
+            remember_tasks(r.function, tm->makes_tasks.exchange(false, std::memory_order_relaxed));
+    } else {
+        tm->gather = false;
+        rank_body(tm, 0);
+    }
+    tidy(tm, first);
+    self = t;
+    if (limit != no_limit && taken > 1) [[unlikely]]
+        give_to_limit(t, taken);
+}
+
+void cancel_region(thread *t) noexcept {
+    team *tm = t->team;
+    tm->cancelled.store(true, std::memory_order_release); // release[region-cancelled]
+    tm->idle.wake_all();
+    wake_ring(tm);
+}
+
+} // namespace comity::openmp

@@ -1,0 +1,38 @@
+// Parallel regions: how many ranks, starting them, and what is left to do when they have returned.
+#pragma once
+
+#include "model/spmd/team.hpp"
+#include "personality/openmp/thread.hpp"
+#include "personality/openmp/work_share.hpp"
+
+namespace comity::openmp {
+
+struct region {
+    region_function function;
+    void *data;
+    unsigned ranks = 0;                 // num_threads(n); 0: as the task's variables say. 1 also stands for if(0)
+    unsigned most = no_limit;           // no more than there are sections
+    const openmp::loop *loop = nullptr; // combined with a loop or sections
+    taskgroup *group = nullptr;         // task reductions
+    unsigned exactly = 0;               // not 0: that many ranks whatever the variables say, as a gang
+};
+
+// How many ranks a region opened by `t` now would have.
+unsigned ranks_for(thread *t, unsigned wanted) noexcept;
+
+// Runs the region on the caller as rank 0 and returns when all ranks have. May switch.
+void run_region(thread *t, const region &r) noexcept;
+// The same for regions whose number of ranks is settled (by ranks_for).
+void run_region(thread *t, const region &r, unsigned ranks) noexcept;
+
+// Waits until all ranks of the team are here and all its tasks are done. Runs tasks meanwhile. May switch.
+void barrier(thread *t) noexcept;
+// True if the region was cancelled; then not all ranks came.
+bool barrier_or_cancel(thread *t) noexcept;
+// The barrier can open now: all ranks are here and no task is left. Under tasks_lock, or by the last rank to arrive.
+void open_barrier(team *tm) noexcept;
+
+// cancel: makes the ranks go to the end of the region.
+void cancel_region(thread *t) noexcept;
+
+} // namespace comity::openmp

@@ -1,0 +1,371 @@
+#include "personality/openmp/task.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "personality/openmp/region.hpp"
+#include "personality/openmp/thread.hpp"
+#include "sys/message.hpp"
+
+namespace comity::openmp {
+
+template <list_of Which> void task_list<Which>::add(task *t) noexcept {
+    task *before = last_;
+    while (before && before->priority < t->priority) before = before->links[Which].previous;
+    task *after = before ? before->links[Which].next : first_;
+    t->links[Which] = {before, after, true};
+    (before ? before->links[Which].next : first_) = t;
+    (after ? after->links[Which].previous : last_) = t;
+}
+
+template <list_of Which> void task_list<Which>::remove(task *t) noexcept {
+    task_link &link = t->links[Which];
+    if (!link.linked)
+        return;
+    (link.previous ? link.previous->links[Which].next : first_) = link.next;
+    (link.next ? link.next->links[Which].previous : last_) = link.previous;
+    link = {nullptr, nullptr, false};
+}
+
+namespace {
+
+// A team holds at most this many unfinished tasks for each rank; then who makes one runs it at once.
+constexpr unsigned tasks_per_rank = 64;
+
+struct locked {
+    team *tm;
+    explicit locked(team *of) noexcept : tm(of) { tm->tasks_lock.lock(); }
+    ~locked() { tm->tasks_lock.unlock(); }
+};
+
+void count_up(std::atomic<unsigned> &counter) noexcept { // under tasks_lock
+    // Who waits for tasks looks at it without the lock: release[task-ready].
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+void count_down(std::atomic<unsigned> &counter) noexcept { // under tasks_lock
+    counter.store(counter.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
+
+// ---- Under tasks_lock ------------------------------------------------------------------------------------------
+
+void make_ready(task *t) noexcept {
+    team *tm = t->team;
+    tm->ready.add(t);
+    count_up(tm->ready_count);
+    t->parent->ready_children.add(t);
+    count_up(t->parent->ready_children_count);
+    if (t->parent->waits)
+        t->parent->changed.wake_all();
+    if (t->group) {
+        t->group->ready.add(t);
+        count_up(t->group->ready_count);
+        if (t->group->waits)
+            t->group->changed.wake_all();
+    }
+    tm->idle.wake_one();
+}
+
+void take(task *t) noexcept {
+    team *tm = t->team;
+    tm->ready.remove(t);
+    count_down(tm->ready_count);
+    t->parent->ready_children.remove(t);
+    count_down(t->parent->ready_children_count);
+    if (t->group) {
+        t->group->ready.remove(t);
+        count_down(t->group->ready_count);
+    }
+}
+
+void drop_reference(task *t) noexcept {
+    if (--t->references || !t->on_heap)
+        return;
+    free_dependences(t);
+    std::free(t);
+}
+
+// The task's body has run and its event, if it has one, is fulfilled.
+void complete(task *t) noexcept {
+    release_dependences(t, make_ready);
+    team *tm = t->team;
+    task *parent = t->parent;
+    // The children's results are seen by who sees the count: release[task-done].
+    const unsigned siblings = parent->unfinished_children.load(std::memory_order_relaxed) - 1;
+    parent->unfinished_children.store(siblings, std::memory_order_release);
+    if (siblings == 0 && parent->waits)
+        parent->changed.wake_all();
+    if (taskgroup *group = t->group) {
+        const unsigned members = group->unfinished.load(std::memory_order_relaxed) - 1;
+        group->unfinished.store(members, std::memory_order_release); // release[task-done]
+        if (members == 0 && group->waits)
+            group->changed.wake_all();
+    }
+    drop_reference(parent);
+    drop_reference(t);
+    // release[task-done]; the creators add to this one without the lock.
+    if (tm->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1 && tm->all_arrived)
+        open_barrier(tm);
+}
+
+// ---- Without it ----------------------------------------------------------------------------------------------
+
+bool is_cancelled(const thread *t, const task *what) noexcept {
+    return (what->group && what->group->cancelled.load(std::memory_order_relaxed)) ||
+           t->team->cancelled.load(std::memory_order_relaxed);
+}
+
+void run_body(thread *t, task *what) noexcept {
+    task *before = t->task;
+    t->task = what;
+    what->function(what->argument);
+    t->task = before;
+}
+
+// A deferred task that was taken from the lists.
+void execute(thread *t, task *what) noexcept {
+    if (!is_cancelled(t, what))
+        run_body(t, what);
+    locked guard(t->team);
+    what->body_done = true;
+    if (!what->detached)
+        complete(what);
+}
+
+constexpr std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
+
+// A task with room for its data behind it.
+task *allocate(std::size_t size, std::size_t alignment) noexcept {
+    alignment = alignment > alignof(task) ? alignment : alignof(task);
+    const std::size_t head = round_up(sizeof(task), alignment);
+    void *memory = nullptr;
+    if (alignment <= 16)
+        memory = std::malloc(head + size);
+    else if (::posix_memalign(&memory, alignment, head + size))
+        memory = nullptr;
+    if (!memory)
+        sys::fatal("GOMP_task", "no memory for a task of %zu bytes", head + size);
+    task *made = new (memory) task;
+    made->argument = static_cast<char *>(memory) + head;
+    made->on_heap = true;
+    return made;
+}
+
+void inherit(const thread *t, task *child, const task_request &request) noexcept {
+    task *parent = t->task;
+    child->parent = parent;
+    child->group = parent->group;
+    child->team = t->team;
+    child->function = request.function;
+    child->final = parent->final || (request.flags & flag_final);
+    child->priority = request.flags & flag_priority ? request.priority : 0;
+    if (child->priority > process.max_task_priority)
+        child->priority = process.max_task_priority;
+    if (parent->icv == &parent->own) { // it may change them, or be gone
+        child->own = parent->own;
+        child->icv = &child->own;
+    } else {
+        child->icv = parent->icv;
+    }
+}
+
+void copy_data(thread *t, task *child, const task_request &request) noexcept {
+    if (request.copy) {
+        task *parent = t->task;
+        t->task = child; // constructors run as part of the new task
+        request.copy(child->argument, request.data);
+        t->task = parent;
+    } else if (request.size) {
+        std::memcpy(child->argument, request.data, request.size);
+    }
+    if (request.bounds)
+        std::memcpy(child->argument, request.bounds, 2 * sizeof *request.bounds);
+}
+
+// The compiler's place for the handle is in the data that is about to be copied.
+void attach_event(task *child, const task_request &request) noexcept {
+    if (request.flags & flag_detach) {
+        child->detached = true;
+        *request.event = child;
+    }
+}
+
+void defer(thread *t, const task_request &request) noexcept {
+    task *child = allocate(request.size, request.alignment);
+    inherit(t, child, request);
+    attach_event(child, request);
+    copy_data(t, child, request);
+    child->deferred = true;
+    team *tm = t->team;
+    tm->unfinished.fetch_add(1, std::memory_order_relaxed); // arriving at the barrier publishes it
+    if (!tm->makes_tasks.load(std::memory_order_relaxed))
+        tm->makes_tasks.store(true, std::memory_order_relaxed);
+    locked guard(tm);
+    count_up(t->task->unfinished_children);
+    ++t->task->references;
+    if (child->group)
+        count_up(child->group->unfinished);
+    if (request.flags & flag_depend)
+        add_dependences(t->task, child, request.depend);
+    if (child->predecessors.load(std::memory_order_relaxed) == 0)
+        make_ready(child);
+}
+
+// if(0), in a final task, or too many: the task is run here and now, on the caller's data.
+void run_undeferred(thread *t, const task_request &request) noexcept {
+    if (request.flags & flag_depend)
+        await_dependences(t, request.depend);
+    if (is_cancelled(t, t->task))
+        return;
+    // Its children may outlive it, where there are others to run them.
+    const bool heap = request.copy || t->team->size > 1;
+    task on_stack;
+    task *child = heap ? allocate(request.copy ? request.size : 0, request.alignment) : &on_stack;
+    inherit(t, child, request);
+    if (request.copy) {
+        copy_data(t, child, request);
+    } else {
+        child->argument = request.data;
+        if (request.bounds)
+            std::memcpy(child->argument, request.bounds, 2 * sizeof *request.bounds);
+    }
+    run_body(t, child);
+    if (child == &on_stack) {
+        task *before = t->task;
+        t->task = child;
+        wait_for_children(t); // such as wait for events
+        t->task = before;
+        free_dependences(child);
+        return;
+    }
+    locked guard(t->team);
+    drop_reference(child);
+}
+
+template <list_of Which> task *take_first(team *tm, task_list<Which> &from) noexcept {
+    locked guard(tm);
+    task *first = from.first();
+    if (first)
+        take(first);
+    return first;
+}
+
+} // namespace
+
+void create_task(thread *t, const task_request &request) noexcept {
+    team *tm = t->team;
+    const bool detach = request.flags & flag_detach;
+    const bool many = tm->unfinished.load(std::memory_order_relaxed) > tasks_per_rank * tm->size;
+    const bool alone = tm->size == 1;
+    if (detach || !(request.run_now || t->task->final || alone || many))
+        defer(t, request);
+    else
+        run_undeferred(t, request);
+    if (detach && (request.run_now || t->task->final))
+        wait_for_children(t);
+}
+
+bool run_a_task(thread *t) noexcept {
+    team *tm = t->team;
+    if (tm->ready_count.load(std::memory_order_relaxed) == 0)
+        return false;
+    task *first = take_first(tm, tm->ready);
+    if (first)
+        execute(t, first);
+    return first;
+}
+
+void wait_for_children(thread *t) noexcept {
+    wait_for_children_while(t, [](void *) { return true; }, nullptr);
+}
+
+void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noexcept {
+    task *mine = t->task;
+    team *tm = t->team;
+    if (mine->unfinished_children.load(std::memory_order_acquire) == 0) // acquire[task-done]
+        return;
+    for (;;) {
+        tm->tasks_lock.lock();
+        mine->waits = false;
+        if (mine->unfinished_children.load(std::memory_order_relaxed) == 0 || !pending(data)) {
+            tm->tasks_lock.unlock();
+            return;
+        }
+        task *child = mine->ready_children.first();
+        if (child)
+            take(child);
+        else
+            mine->waits = true;
+        tm->tasks_lock.unlock();
+        if (child)
+            execute(t, child);
+        else
+            mine->changed.wait([=] {
+                return mine->unfinished_children.load(std::memory_order_acquire) == 0 || // acquire[task-done]
+                       mine->ready_children_count.load(std::memory_order_acquire) != 0 || // acquire[task-ready]
+                       !pending(data);
+            });
+    }
+}
+
+void begin_group(thread *t) noexcept {
+    auto *group = static_cast<taskgroup *>(std::malloc(sizeof(taskgroup)));
+    if (!group)
+        sys::fatal("GOMP_taskgroup_start", "no memory");
+    new (group) taskgroup;
+    group->outer = t->task->group;
+    t->task->group = group;
+}
+
+void end_group(thread *t) noexcept {
+    taskgroup *group = t->task->group;
+    if (!group)
+        return; // its begin was in a region of an undeferred task that was cancelled
+    team *tm = t->team;
+    for (bool done = group->unfinished.load(std::memory_order_acquire) == 0; !done;) { // acquire[task-done]
+        tm->tasks_lock.lock();
+        group->waits = false;
+        done = group->unfinished.load(std::memory_order_relaxed) == 0;
+        task *member = group->ready.first();
+        if (member)
+            take(member);
+        else
+            group->waits = true;
+        tm->tasks_lock.unlock();
+        if (member)
+            execute(t, member);
+        else if (!done)
+            group->changed.wait([=] {
+                return group->unfinished.load(std::memory_order_acquire) == 0 || // acquire[task-done]
+                       group->ready_count.load(std::memory_order_acquire) != 0;  // acquire[task-ready]
+            });
+    }
+    t->task->group = group->outer;
+    std::free(group);
+}
+
+void finish_tasks(thread *t) noexcept {
+    team *tm = t->team;
+    while (tm->unfinished.load(std::memory_order_acquire)) { // acquire[task-done]
+        if (run_a_task(t))
+            continue;
+        tm->idle.wait([=] {
+            return tm->unfinished.load(std::memory_order_acquire) == 0 || // acquire[task-done]
+                   tm->ready_count.load(std::memory_order_acquire) != 0;  // acquire[task-ready]
+        });
+    }
+    locked guard(tm); // who finished the last one has let go of the team
+}
+
+void fulfill_event(task *t) noexcept {
+    team *tm = t->team;
+    locked guard(tm);
+    t->detached = false;
+    if (!t->body_done)
+        return;
+    complete(t);
+    if (tm->unfinished.load(std::memory_order_relaxed) == 0)
+        tm->idle.wake_all(); // finish_tasks
+}
+
+} // namespace comity::openmp

@@ -1,0 +1,141 @@
+#include "personality/openmp/thread.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include "comity/core.h"
+#include "personality/openmp/work_share.hpp"
+#include "sys/message.hpp"
+
+namespace comity::openmp {
+namespace {
+
+// One allocation for a kernel thread that uses OpenMP on its own account.
+struct root {
+    openmp::team team;
+    openmp::thread thread;
+    openmp::thread *threads[1];
+};
+
+template <class T> T *make(std::size_t count, const char *what) noexcept {
+    void *memory = nullptr;
+    if (::posix_memalign(&memory, alignof(T) < 64 ? 64 : alignof(T), count * sizeof(T)))
+        sys::fatal(what, "no memory for %zu bytes", count * sizeof(T));
+    T *made = static_cast<T *>(memory);
+    for (std::size_t i = 0; i < count; ++i) new (made + i) T;
+    return made;
+}
+
+team nobodys_team;
+
+// Frees an initial thread's data when its kernel thread ends.
+struct leave_root {
+    thread *made = nullptr;
+    ~leave_root() {
+        if (!made)
+            return;
+        self = &nobody;
+        free_root(made);
+    }
+};
+thread_local leave_root leaver;
+
+void enter_team(thread *t, team *tm, unsigned rank) noexcept {
+    t->team = tm;
+    t->rank = rank;
+    t->task = &t->implicit;
+    t->implicit.icv = &tm->icv;
+}
+
+} // namespace
+
+thread nobody;
+__thread thread *self __attribute__((tls_model("initial-exec"))) = &nobody;
+
+namespace {
+// Before any code that could use them: libraries that need this one are initialised later.
+[[maybe_unused]] const bool nobody_is_begun = [] {
+    enter_team(&nobody, &nobodys_team, 0);
+    nobody.implicit.icv = &process.initial;
+    return true;
+}();
+} // namespace
+
+thread *new_root() noexcept {
+    root *r = make<root>(1, "OpenMP");
+    enter_team(&r->thread, &r->team, 0);
+    r->team.icv = process.initial;
+    r->team.threads = r->threads;
+    r->team.capacity = 1;
+    r->threads[0] = &r->thread;
+    return &r->thread;
+}
+
+void free_root(thread *t) noexcept {
+    if (t->child)
+        free_team(t->child);
+    free_ring(t->team);
+    std::free(t->team); // the first member of its root
+}
+
+thread *make_root() noexcept { return self = leaver.made = new_root(); }
+
+icvs &own_icv() noexcept {
+    task *mine = current()->task;
+    if (mine->icv != &mine->own) {
+        mine->own = *mine->icv;
+        mine->icv = &mine->own;
+    }
+    return mine->own;
+}
+
+team *child_team(thread *parent, unsigned size) noexcept {
+    team *t = parent->child;
+    if (!t) {
+        t = make<team>(1, "OpenMP");
+        t->parent = parent;
+        t->level = parent->team->level + 1;
+        parent->child = t;
+    }
+    if (t->capacity >= size)
+        return t;
+    unsigned wanted = size - t->capacity;
+    if (wanted < t->capacity && t->capacity + t->capacity <= most_ranks) // grow by doubling: few chunks
+        wanted = t->capacity;
+    if (t->chunks == sizeof t->chunk / sizeof *t->chunk)
+        sys::fatal("OpenMP", "a team grew to %u ranks in too many steps", size);
+    auto **threads = static_cast<thread **>(std::realloc(t->threads, (t->capacity + wanted) * sizeof(thread *)));
+    if (!threads)
+        sys::fatal("OpenMP", "no memory for a team of %u ranks", size);
+    t->threads = threads;
+    thread *chunk = make<thread>(wanted, "OpenMP");
+    t->chunk[t->chunks++] = chunk;
+    for (unsigned i = 0; i < wanted; ++i) {
+        enter_team(chunk + i, t, t->capacity + i);
+        threads[t->capacity + i] = chunk + i;
+    }
+    t->capacity += wanted;
+    return t;
+}
+
+void free_team(team *t) noexcept {
+    for (unsigned i = 0; i < t->capacity; ++i)
+        if (t->threads[i]->child)
+            free_team(t->threads[i]->child);
+    for (unsigned i = 0; i < t->chunks; ++i) std::free(t->chunk[i]);
+    std::free(t->threads);
+    free_ring(t);
+    std::free(t);
+}
+
+unsigned hart_count() noexcept {
+    static std::atomic<unsigned> known{0};
+    unsigned harts = known.load(std::memory_order_relaxed);
+    if (!harts) {
+        harts = static_cast<unsigned>(comity_hart_count());
+        known.store(harts, std::memory_order_relaxed);
+    }
+    return harts;
+}
+
+} // namespace comity::openmp

@@ -1,0 +1,114 @@
+// The data of a team and of its ranks. README.md says who may touch what, and when.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/spinlock.hpp"
+#include "personality/openmp/icv.hpp"
+#include "personality/openmp/task.hpp"
+#include "sync/wait_list.hpp"
+
+namespace comity::openmp {
+
+struct team;
+struct work_share;
+
+using region_function = void (*)(void *);
+
+// A rank of a team: what OpenMP calls a thread. The struct belongs to (team, rank) for as long as the team lives, so what
+// hangs on it stays hot between regions. Only the rank itself writes it while a region runs.
+struct alignas(64) thread {
+    openmp::team *team = nullptr; // never null in use; constant
+    unsigned rank = 0;            // constant
+    unsigned size = 1;            // of the team in this region
+    openmp::task *task = nullptr; // what it executes now: its implicit task or an explicit one
+    openmp::team *child = nullptr; // the hot team of the regions that this rank opens
+
+    std::uint64_t shares = 0;    // worksharing constructs (but single) that it met since the team was made
+    std::uint64_t singles = 0;   // the same for single
+    work_share *share = nullptr; // the worksharing construct that it is in
+    std::uint64_t trip = 0;      // static schedule: how many chunks it had
+    std::uint64_t chunk_begin = 0, chunk_end = 0; // of the iterations that it executes, for ordered and doacross
+
+    unsigned blas_ranks = 0; // what it told OpenBLAS last (blas_caller.hpp)
+    unsigned team_number = 0, teams = 1; // of the league (GOMP_teams_reg), on the initial thread only
+    unsigned teams_limit = 0;
+
+    openmp::task implicit;
+};
+
+// A team of ranks and all that they share. It belongs to the thread that opens the region, its parent, which keeps it for
+// the next one.
+struct team {
+    // Written by the parent before the ranks start, constant during the region.
+    region_function function = nullptr;
+    void *data = nullptr;
+    unsigned size = 1;
+    unsigned active_level = 0; // regions of more than one rank around this point, with this one
+    bool gather = false;       // ranks wait for each other at the end, to help with tasks (region_memory.hpp)
+    openmp::icvs icv;          // the implicit tasks', until one of them changes its own
+    taskgroup *group = nullptr;       // that the implicit tasks are in: task reductions
+    work_share *first_share = nullptr; // a combined construct's loop: the ranks are in it from the start
+    std::uint64_t shares = 0, singles = 0; // where the ranks' counts start
+
+    // Constant.
+    unsigned level = 0;
+    openmp::thread *parent = nullptr; // null at a root
+    openmp::thread **threads = nullptr;
+    unsigned capacity = 0;
+    unsigned chunks = 0;
+    openmp::thread *chunk[16] = {}; // where the threads' memory is; each is twice as large as the one before
+
+    // Written by the ranks.
+    alignas(64) std::atomic<std::uint64_t> singles_taken{0};
+    std::atomic<work_share *> ring{nullptr};
+    std::atomic<void *> copyprivate{nullptr};
+    std::atomic<bool> cancelled{false};
+    std::atomic<bool> makes_tasks{false};
+
+    alignas(64) std::atomic<unsigned> arrived{0}; // at the barrier
+    std::atomic<unsigned> generation{0};          // of the barrier: how often it opened
+    bool all_arrived = false;                     // under tasks_lock: the last task to finish opens the barrier
+    sync::wait_list idle;                         // ranks in a barrier: for its opening, and for tasks
+
+    alignas(64) core::spinlock tasks_lock; // guards the lists and counts of all the team's tasks
+    task_list<list_of_team> ready;
+    std::atomic<unsigned> ready_count{0}; // of `ready`; written under tasks_lock
+    std::atomic<unsigned> unfinished{0};  // deferred tasks; up by the creator, down under tasks_lock
+
+    std::atomic<unsigned> busy{1}; // at a root: threads in the contention group; kept only under a thread limit
+};
+
+// The calling context's thread, in its own thread-local storage. On a thread that never used OpenMP: `nobody`, which reads as rank 0
+// of a team of one and is never written.
+extern __thread thread *self __attribute__((tls_model("initial-exec")));
+extern thread nobody;
+
+// Makes the caller an initial thread. Aborts when there is no memory.
+thread *make_root() noexcept;
+
+// An initial thread that is nobody's yet, and its end.
+thread *new_root() noexcept;
+void free_root(thread *t) noexcept;
+
+// The calling thread, made an initial thread on first use. Any thread or context; never switches.
+inline thread *current() noexcept {
+    thread *t = self;
+    if (t == &nobody) [[unlikely]]
+        return make_root();
+    return t;
+}
+
+// The variables of the current task, to be read.
+inline const icvs &icv_of(const thread *t) noexcept { return *t->task->icv; }
+// The same to be changed: from here on the task has its own.
+icvs &own_icv() noexcept;
+
+// The thread's hot team with at least `size` threads; aborts when there is no memory.
+team *child_team(thread *parent, unsigned size) noexcept;
+// A team as made by child_team, with all that hangs on it.
+void free_team(team *t) noexcept;
+
+} // namespace comity::openmp

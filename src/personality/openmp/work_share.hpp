@@ -1,0 +1,89 @@
+// Worksharing constructs: loops, sections, and what else has data that the ranks of a team share while they are in it.
+// Protocol and proof: README.md, "Worksharing".
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/spinlock.hpp"
+#include "personality/openmp/icv.hpp"
+#include "sync/wait_list.hpp"
+
+namespace comity::openmp {
+
+struct team;
+struct thread;
+
+// A loop with its iterations numbered from 0 and its values as 64-bit patterns, so that signed and unsigned loops,
+// rising and falling ones, are one.
+struct loop {
+    std::uint64_t start = 0, end = 0, step = 1; // iteration i has the value start + i * step; `end` as the program gave it
+    std::uint64_t count = 0;
+    std::uint64_t chunk = 0; // 0: the kind's default
+    schedule_kind kind = schedule_kind::fixed;
+    bool ordered = false;
+};
+
+loop signed_loop(long start, long end, long step, schedule_kind kind, long chunk) noexcept;
+loop unsigned_loop(bool up, unsigned long long start, unsigned long long end, unsigned long long step,
+                   schedule_kind kind, unsigned long long chunk) noexcept;
+// schedule(runtime): takes kind and chunk from the task's variables.
+void resolve_schedule(const thread *t, loop &l) noexcept;
+
+// How far doacross loops have come.
+struct doacross {
+    unsigned dimensions = 0;
+    std::uint64_t inner[16] = {}; // how many iterations of the flattened loop a step of each dimension is
+    bool by_rank = false;         // progress is kept for each rank, else for each chunk
+    std::uint64_t entries = 0;
+    std::atomic<std::uint64_t> *progress = nullptr; // flattened iterations posted, plus 1; written by who executes them
+};
+
+struct alignas(64) work_share {
+    // 4 * construct + phase, where construct is the number of the construct that the slot is for. Whoever moves it from
+    // `open` to `filling` writes the fields below it and then publishes them by `ready`.
+    std::atomic<std::uint64_t> state{0};
+    openmp::loop loop;
+    bool wraps = false;     // a fetch_add on `next` could wrap around
+    bool reductions_registered = false;
+    std::uintptr_t *reductions = nullptr;
+    void *memory = nullptr; // zeroed, for the construct's own use; freed with it
+    openmp::doacross doacross;
+
+    alignas(64) std::atomic<std::uint64_t> next{0};  // dynamic, guided: the first iteration not given out
+    alignas(64) std::atomic<std::uint64_t> turn{0};  // ordered: the chunk that begins here may execute its ordered regions
+    std::atomic<unsigned> left{0};                   // ranks that are done with it
+    std::atomic<bool> cancelled{false};
+    sync::wait_list changed;
+};
+
+// Enters the next worksharing construct: t->share is its slot. True for the one rank that must fill the slot and then call
+// publish_share. If the region was cancelled meanwhile: t->share is null and the result false. May switch.
+bool enter_share(thread *t) noexcept;
+void publish_share(thread *t) noexcept;
+// Leaves the construct; its data is gone when the last rank has.
+void leave_share(thread *t) noexcept;
+// A combined construct: the slot of the ranks' first construct, to be filled on their behalf before they start.
+work_share *preset_share(team *t) noexcept;
+// Zeroed memory that lives as long as the construct. By the filling rank.
+void *share_memory(work_share *share, std::size_t size) noexcept;
+// By the parent after a cancelled region: forgets the constructs that not all ranks have left.
+void reset_ring(team *t) noexcept;
+void free_ring(team *t) noexcept;
+void wake_ring(team *t) noexcept; // all who wait in a construct, after the region was cancelled
+
+// loop.cpp: the rank's next iterations, as values of the loop's variable: [from, to) rising, (to, from] falling.
+// False when there are none. May switch if the loop is ordered.
+// Fills a slot. The schedule comes from the variables of t's task if the loop leaves it to run time.
+void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &l) noexcept;
+bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept;
+// ordered: returns when all earlier iterations have passed. May switch.
+void await_turn(thread *t) noexcept;
+
+// doacross.cpp
+void start_doacross(thread *t, unsigned dimensions, const std::uint64_t *counts, schedule_kind kind,
+                    std::uint64_t chunk) noexcept; // fills the slot
+void post_iteration(thread *t, const std::uint64_t *indices) noexcept;
+void await_iteration(thread *t, const std::uint64_t *indices) noexcept; // may switch
+
+} // namespace comity::openmp
