@@ -5,6 +5,7 @@
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/task.hpp"
 #include "personality/openmp/thread.hpp"
+#include "personality/openmp/work_share.hpp"
 
 using namespace comity::openmp;
 using ull = unsigned long long;
