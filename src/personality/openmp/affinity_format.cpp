@@ -88,9 +88,12 @@ void add_field(output &out, const char *&format) noexcept {
     value_of(letter_of(format), text, sizeof text);
     const std::size_t length = std::strlen(text);
     const std::size_t padding = width > length ? width - length : 0;
+    const bool negative = right && zeros && *text == '-'; // the sign stands before the zeros
+    if (negative)
+        out.add("-", 1);
     if (right)
         for (std::size_t i = 0; i < padding; ++i) out.add(zeros ? "0" : " ", 1);
-    out.add(text, length);
+    out.add(text + negative, length - negative);
     if (!right)
         for (std::size_t i = 0; i < padding; ++i) out.add(" ", 1);
 }

@@ -42,9 +42,10 @@ void start_doacross(thread *t, unsigned dimensions, const std::uint64_t *counts,
     l.chunk = chunk;
     fill_loop(t, t->size, share, l);
     doacross &d = share->doacross;
-    if (dimensions > sizeof d.inner / sizeof *d.inner)
-        sys::fatal("GOMP_loop_doacross", "%u nested loops; at most 16 can be served", dimensions);
     d.dimensions = dimensions;
+    d.inner = static_cast<std::uint64_t *>(std::calloc(dimensions, sizeof *d.inner));
+    if (!d.inner)
+        sys::fatal("GOMP_loop_doacross", "no memory for %u nested loops", dimensions);
     std::uint64_t inner = 1;
     for (unsigned i = dimensions; i-- > 0; inner *= counts[i]) d.inner[i] = inner;
     const loop &set = share->loop;

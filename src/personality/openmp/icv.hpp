@@ -25,6 +25,7 @@ struct icvs {
     std::uint8_t max_active_levels = 1;
     std::uint8_t bind = 0; // an omp_proc_bind_t
     int default_device = 0;
+    std::uintptr_t allocator = 1; // omp_default_mem_alloc
 };
 
 // What the environment said, read once when the library is loaded. Nobody writes it afterwards but where noted.
@@ -45,7 +46,6 @@ struct process_icvs {
     bool target_mandatory = false;
     std::atomic<int> num_teams{0};           // omp_set_num_teams
     std::atomic<int> teams_thread_limit{0};  // omp_set_teams_thread_limit
-    std::atomic<std::uintptr_t> allocator{1}; // omp_set_default_allocator: omp_default_mem_alloc
 };
 
 extern process_icvs process;

@@ -111,8 +111,10 @@ void complete(task *t) noexcept {
 // ---- Without it ----------------------------------------------------------------------------------------------
 
 bool is_cancelled(const thread *t, const task *what) noexcept {
-    return (what->group && what->group->cancelled.load(std::memory_order_relaxed)) ||
-           t->team->cancelled.load(std::memory_order_relaxed);
+    for (const taskgroup *group = what->group; group; group = group->workshare ? group->outer : nullptr)
+        if (group->cancelled.load(std::memory_order_relaxed))
+            return true;
+    return t->team->cancelled.load(std::memory_order_relaxed);
 }
 
 void run_body(thread *t, task *what) noexcept {
@@ -182,11 +184,13 @@ void copy_data(thread *t, task *child, const task_request &request) noexcept {
         std::memcpy(child->argument, request.bounds, 2 * sizeof *request.bounds);
 }
 
-// The compiler's place for the handle is in the data that is about to be copied.
+// The handle goes into the program's variable, and into its copy in the task's data, which stands first there.
 void attach_event(task *child, const task_request &request) noexcept {
     if (request.flags & flag_detach) {
         child->detached = true;
         *request.event = child;
+        if (request.data)
+            *static_cast<void **>(request.data) = child;
     }
 }
 

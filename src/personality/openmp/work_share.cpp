@@ -47,6 +47,8 @@ void empty_slot(work_share *share) noexcept {
     std::free(share->doacross.progress);
     share->memory = nullptr;
     share->doacross.progress = nullptr;
+    std::free(share->doacross.inner);
+    share->doacross.inner = nullptr;
     share->reductions = nullptr;
     share->left.store(0, std::memory_order_relaxed);
     share->cancelled.store(false, std::memory_order_relaxed);

@@ -33,7 +33,7 @@ void resolve_schedule(const thread *t, loop &l) noexcept;
 // How far doacross loops have come.
 struct doacross {
     unsigned dimensions = 0;
-    std::uint64_t inner[16] = {}; // how many iterations of the flattened loop a step of each dimension is
+    std::uint64_t *inner = nullptr; // how many iterations of the flattened loop a step of each dimension is
     bool by_rank = false;         // progress is kept for each rank, else for each chunk
     std::uint64_t entries = 0;
     std::atomic<std::uint64_t> *progress = nullptr; // flattened iterations posted, plus 1; written by who executes them

@@ -43,8 +43,10 @@ template <class T> void await(T first, std::va_list rest) noexcept {
     thread *t = current();
     if (!t->share)
         return;
-    std::uint64_t indices[16] = {static_cast<std::uint64_t>(first)};
-    for (unsigned i = 1; i < t->share->doacross.dimensions; ++i) indices[i] = static_cast<std::uint64_t>(va_arg(rest, T));
+    const unsigned dimensions = t->share->doacross.dimensions;
+    auto *indices = static_cast<std::uint64_t *>(__builtin_alloca(dimensions * sizeof(std::uint64_t)));
+    indices[0] = static_cast<std::uint64_t>(first);
+    for (unsigned i = 1; i < dimensions; ++i) indices[i] = static_cast<std::uint64_t>(va_arg(rest, T));
     await_iteration(t, indices);
 }
 

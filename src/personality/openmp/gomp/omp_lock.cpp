@@ -24,9 +24,9 @@ struct nest_lock {
     int count;
     const task *owner;
 
-    bool is_mine() const noexcept { return lock.is_taken() && __atomic_load_n(&owner, __ATOMIC_RELAXED) == self->task; }
+    bool is_mine() const noexcept { return lock.is_taken() && __atomic_load_n(&owner, __ATOMIC_RELAXED) == current()->task; }
     void take() noexcept {
-        __atomic_store_n(&owner, self->task, __ATOMIC_RELAXED);
+        __atomic_store_n(&owner, current()->task, __ATOMIC_RELAXED);
         count = 1;
     }
 };

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <strings.h>
 
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/omp_functions.hpp"
@@ -143,10 +144,10 @@ omp_allocator_handle_t omp_init_allocator(omp_memspace_handle_t space, int count
 void omp_destroy_allocator(omp_allocator_handle_t handle) noexcept { std::free(own_of(handle)); }
 
 void omp_set_default_allocator(omp_allocator_handle_t handle) noexcept {
-    process.allocator.store(handle == omp_null_allocator ? omp_default_mem_alloc : handle, std::memory_order_relaxed);
+    own_icv().allocator = handle == omp_null_allocator ? omp_default_mem_alloc : handle;
 }
 omp_allocator_handle_t omp_get_default_allocator() noexcept {
-    return static_cast<omp_allocator_handle_t>(process.allocator.load(std::memory_order_relaxed));
+    return static_cast<omp_allocator_handle_t>(icv_of(self).allocator);
 }
 
 void *omp_alloc(std::size_t size, omp_allocator_handle_t handle) noexcept { return allocate(1, size, handle); }
@@ -178,11 +179,15 @@ void *omp_realloc(void *block, std::size_t size, omp_allocator_handle_t to, omp_
     const header h = *header_of(block);
     if (to == omp_null_allocator)
         to = h.from ? static_cast<omp_allocator_handle_t>(reinterpret_cast<std::uintptr_t>(h.from)) : from;
+    give_to_pool(h.from, h.size); // the block may grow into the room that it has
     void *moved = allocate(1, size, to);
-    if (!moved)
+    if (!moved) {
+        if (h.from)
+            h.from->used.fetch_add(h.size, std::memory_order_relaxed);
         return nullptr;
+    }
     std::memcpy(moved, block, size < h.size ? size : h.size);
-    omp_free(block, from);
+    std::free(h.base);
     return moved;
 }
 
@@ -195,6 +200,77 @@ COMITY_GOMP void *GOMP_alloc(std::size_t alignment, std::size_t size, std::uintp
 COMITY_GOMP void GOMP_free(void *block, std::uintptr_t handle) noexcept {
     omp_free(block, static_cast<omp_allocator_handle_t>(handle));
 }
+
+namespace {
+
+struct name_of {
+    const char *name;
+    std::uintptr_t value;
+};
+constexpr name_of allocators[] = {{"omp_default_mem_alloc", omp_default_mem_alloc},     {"omp_large_cap_mem_alloc", omp_large_cap_mem_alloc},
+                                  {"omp_const_mem_alloc", omp_const_mem_alloc},         {"omp_high_bw_mem_alloc", omp_high_bw_mem_alloc},
+                                  {"omp_low_lat_mem_alloc", omp_low_lat_mem_alloc},     {"omp_cgroup_mem_alloc", omp_cgroup_mem_alloc},
+                                  {"omp_pteam_mem_alloc", omp_pteam_mem_alloc},         {"omp_thread_mem_alloc", omp_thread_mem_alloc}};
+constexpr name_of spaces[] = {{"omp_default_mem_space", omp_default_mem_space},         {"omp_large_cap_mem_space", omp_large_cap_mem_space},
+                              {"omp_const_mem_space", omp_const_mem_space},             {"omp_high_bw_mem_space", omp_high_bw_mem_space},
+                              {"omp_low_lat_mem_space", omp_low_lat_mem_space}};
+constexpr name_of traits_known[] = {{"sync_hint", omp_atk_sync_hint}, {"alignment", omp_atk_alignment}, {"access", omp_atk_access},
+                                    {"pool_size", omp_atk_pool_size}, {"fallback", omp_atk_fallback},   {"fb_data", omp_atk_fb_data},
+                                    {"pinned", omp_atk_pinned},       {"partition", omp_atk_partition}};
+constexpr name_of values[] = {{"default", omp_atv_default},         {"false", omp_atv_false},           {"true", omp_atv_true},
+                              {"contended", omp_atv_contended},     {"uncontended", omp_atv_uncontended}, {"serialized", omp_atv_serialized},
+                              {"private", omp_atv_private},         {"all", omp_atv_all},               {"thread", omp_atv_thread},
+                              {"pteam", omp_atv_pteam},             {"cgroup", omp_atv_cgroup},         {"default_mem_fb", omp_atv_default_mem_fb},
+                              {"null_fb", omp_atv_null_fb},         {"abort_fb", omp_atv_abort_fb},     {"allocator_fb", omp_atv_allocator_fb},
+                              {"environment", omp_atv_environment}, {"nearest", omp_atv_nearest},       {"blocked", omp_atv_blocked},
+                              {"interleaved", omp_atv_interleaved}};
+
+// Takes a name from the table off the front of the text.
+template <std::size_t N> bool take_name(const name_of (&table)[N], const char *&text, std::uintptr_t &value) noexcept {
+    const std::size_t length = std::strcspn(text, ":=, ");
+    for (const name_of &entry : table)
+        if (std::strlen(entry.name) == length && !::strncasecmp(entry.name, text, length)) {
+            value = entry.value;
+            text += length;
+            return true;
+        }
+    return false;
+}
+
+// An allocator's name, or a memory space with or without traits: omp_default_mem_space:alignment=64,pool_size=4096
+bool parse_allocator(const char *text, std::uintptr_t &handle) noexcept {
+    if (take_name(allocators, text, handle))
+        return !*text;
+    std::uintptr_t space;
+    if (!take_name(spaces, text, space))
+        return false;
+    omp_alloctrait_t traits[8];
+    int count = 0;
+    for (char separator = ':'; *text; separator = ',') {
+        std::uintptr_t key, value;
+        if (*text++ != separator || count == 8 || !take_name(traits_known, text, key) || *text++ != '=')
+            return false;
+        const bool named = key == omp_atk_fb_data ? take_name(allocators, text, value) : take_name(values, text, value);
+        if (!named) {
+            char *end;
+            value = std::strtoull(text, &end, 10);
+            if (end == text)
+                return false;
+            text = end;
+        }
+        traits[count++] = {static_cast<omp_alloctrait_key_t>(key), value};
+    }
+    handle = omp_init_allocator(static_cast<omp_memspace_handle_t>(space), count, traits);
+    return handle != omp_null_allocator;
+}
+
+__attribute__((constructor)) void read_allocator() noexcept {
+    const char *text = ::secure_getenv("OMP_ALLOCATOR");
+    if (text && !parse_allocator(text, process.initial.allocator))
+        comity::sys::warn("OMP_ALLOCATOR=\"%s\": not an allocator, nor a memory space with traits; using omp_default_mem_alloc", text);
+}
+
+} // namespace
 
 // Devices: there are none but the host, whose number is 0, or -1 where the program asks for the initial device by that.
 

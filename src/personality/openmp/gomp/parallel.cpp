@@ -116,8 +116,10 @@ COMITY_GOMP bool GOMP_cancellation_point(int which) noexcept {
     thread *t = current();
     if ((which & (cancel_loop | cancel_sections)) && t->share && t->share->cancelled.load(std::memory_order_relaxed))
         return true;
-    if ((which & cancel_taskgroup) && t->task->group && t->task->group->cancelled.load(std::memory_order_relaxed))
-        return true;
+    if (which & cancel_taskgroup)
+        for (const taskgroup *group = t->task->group; group; group = group->workshare ? group->outer : nullptr)
+            if (group->cancelled.load(std::memory_order_relaxed))
+                return true;
     return t->team->cancelled.load(std::memory_order_relaxed);
 }
 

@@ -27,16 +27,39 @@ COMITY_GOMP void GOMP_critical_name_end(void **name) noexcept { lock_of(name).un
 COMITY_GOMP void GOMP_atomic_start() noexcept { atomic_sections.lock(); }
 COMITY_GOMP void GOMP_atomic_end() noexcept { atomic_sections.unlock(); }
 
-// The error directive, with at(execution). A length of -1 stands for a text with an end.
-COMITY_GOMP void GOMP_warning(const char *text, std::size_t length) noexcept {
-    char copy[512] = "";
-    if (text && length == SIZE_MAX)
+// The error directive, with at(execution): the program's own message, in the words of the original.
+// A length of -1 stands for a text with an end.
+
+namespace {
+
+void cut(char (&copy)[512], const char *text, std::size_t length) noexcept {
+    if (!text)
+        length = 0;
+    else if (length == SIZE_MAX)
         length = std::strlen(text);
-    if (text)
-        std::memcpy(copy, text, length < sizeof copy - 1 ? length : sizeof copy - 1);
-    comity::sys::warn("error directive encountered%s%s", *copy ? ": " : "", copy);
+    length = length < sizeof copy - 1 ? length : sizeof copy - 1;
+    if (length)
+        std::memcpy(copy, text, length);
+    copy[length] = 0;
+}
+
+void say(const char *before, const char *text) noexcept {
+    char line[640];
+    const std::size_t length = comity::sys::format_text(line, sizeof line, "\n%serror directive encountered%s%s\n", before,
+                                                        *text ? ": " : "", text);
+    comity::sys::write_error(line, length);
+}
+
+} // namespace
+
+COMITY_GOMP void GOMP_warning(const char *text, std::size_t length) noexcept {
+    char copy[512];
+    cut(copy, text, length);
+    say("libgomp: ", copy);
 }
 COMITY_GOMP void GOMP_error(const char *text, std::size_t length) noexcept {
-    GOMP_warning(text, length);
+    char copy[512];
+    cut(copy, text, length);
+    say("libgomp: fatal error: ", copy);
     std::exit(1);
 }

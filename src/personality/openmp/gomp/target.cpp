@@ -12,12 +12,27 @@ namespace {
 
 constexpr unsigned short map_kind_mask = 0xff, map_firstprivate = 12; // the compilers' numbers; above: log2 of the alignment
 
+// A target region's thread_limit, if the compiler's list of arguments has one for every device: entries of (value << 16 | id), or of
+// an id with a bit that says that the value is the next entry; the list ends with a zero.
+std::intptr_t thread_limit_in(void **arguments) noexcept {
+    constexpr std::intptr_t device = 0x7f, value_follows = 0x80, id = 0xff00, thread_limit = 0x200;
+    while (arguments && *arguments) {
+        const auto entry = reinterpret_cast<std::intptr_t>(*arguments++);
+        const std::intptr_t value = entry & value_follows ? reinterpret_cast<std::intptr_t>(*arguments++) : entry >> 16;
+        if ((entry & device) == 0 && (entry & id) == thread_limit)
+            return value;
+    }
+    return 0;
+}
+
 // A target region on the host begins like a program: as an initial thread of its own, outside of all regions. The caller keeps
 // its data for afterwards.
-void run_on_host(region_function function, void **addresses) noexcept {
+void run_on_host(region_function function, void **addresses, void **arguments = nullptr) noexcept {
     thread *before = self;
     thread *fresh = new_root();
     self = fresh;
+    if (const std::intptr_t limit = thread_limit_in(arguments))
+        own_icv().thread_limit = limit < std::intptr_t{no_limit} ? static_cast<unsigned>(limit) : no_limit;
     function(addresses);
     self = before;
     free_root(fresh);
@@ -50,7 +65,7 @@ COMITY_GOMP void GOMP_target(int, region_function function, const void *, std::s
 }
 
 COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t count, void **addresses, std::size_t *sizes,
-                                 unsigned short *kinds, unsigned, void **depend, void **) noexcept {
+                                 unsigned short *kinds, unsigned, void **depend, void **arguments) noexcept {
     if (depend)
         await_dependences(current(), depend);
     const layout needed = each_firstprivate(count, sizes, kinds, [](std::size_t, std::size_t) {});
@@ -60,7 +75,7 @@ COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t coun
         std::memcpy(copies + offset, addresses[i], sizes[i]);
         addresses[i] = copies + offset;
     });
-    run_on_host(function, addresses);
+    run_on_host(function, addresses, arguments);
 }
 
 // The host's data is the device's.

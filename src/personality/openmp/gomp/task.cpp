@@ -55,15 +55,15 @@ struct taskloop {
 
 void run_taskloop(thread *t, taskloop &given, unsigned long wanted) noexcept {
     const loop &l = given.l;
-    if (l.count == 0)
-        return;
     task_request &request = given.request;
     const bool group = !(request.flags & flag_nogroup);
+    if (l.count == 0 && !(request.flags & flag_reduction)) // else the reductions must be there to be combined
+        return;
     if (group)
         begin_group(t);
     if (request.flags & flag_reduction)
         register_reductions(t, static_cast<std::uintptr_t **>(request.data)[2]);
-    const division d = divide(l.count, wanted, request.flags, t->size);
+    const division d = l.count == 0 ? division{} : divide(l.count, wanted, request.flags, t->size);
     std::uint64_t done = 0;
     for (std::uint64_t i = 0; i < d.tasks; ++i) {
         const std::uint64_t size = d.size + (i < d.larger), next = l.count - done < size ? l.count : done + size;
