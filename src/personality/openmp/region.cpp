@@ -102,7 +102,7 @@ unsigned ranks_for(thread *t, unsigned wanted) noexcept {
 
 void run_region(thread *t, const region &r) noexcept {
     const unsigned ranks = r.exactly ? r.exactly : ranks_for(t, r.ranks);
-    run_region(t, r, ranks < r.most ? ranks : r.most);
+    run_region(t, r, ranks > r.most && icv_of(t).dynamic ? r.most : ranks);
 }
 
 void run_region(thread *t, const region &r, unsigned ranks) noexcept {

@@ -11,7 +11,7 @@ struct region {
     region_function function;
     void *data;
     unsigned ranks = 0;                 // num_threads(n); 0: as the task's variables say. 1 also stands for if(0)
-    unsigned most = no_limit;           // no more than there are sections
+    unsigned most = no_limit;           // as many as there are sections: under dyn-var, no more than that
     const openmp::loop *loop = nullptr; // combined with a loop or sections
     taskgroup *group = nullptr;         // task reductions
     unsigned exactly = 0;               // not 0: that many ranks whatever the variables say, as a gang

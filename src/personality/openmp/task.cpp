@@ -126,7 +126,7 @@ void run_body(thread *t, task *what) noexcept {
 
 // A deferred task that was taken from the lists.
 void execute(thread *t, task *what) noexcept {
-    if (!is_cancelled(t, what))
+    if (what->copied || !is_cancelled(t, what)) // a copy must be destroyed, which its body does
         run_body(t, what);
     locked guard(t->team);
     what->body_done = true;
@@ -176,6 +176,7 @@ void copy_data(thread *t, task *child, const task_request &request) noexcept {
         task *parent = t->task;
         t->task = child; // constructors run as part of the new task
         request.copy(child->argument, request.data);
+        child->copied = true;
         t->task = parent;
     } else if (request.size) {
         std::memcpy(child->argument, request.data, request.size);
@@ -219,8 +220,6 @@ void defer(thread *t, const task_request &request) noexcept {
 void run_undeferred(thread *t, const task_request &request) noexcept {
     if (request.flags & flag_depend)
         await_dependences(t, request.depend);
-    if (is_cancelled(t, t->task))
-        return;
     // Its children may outlive it, where there are others to run them.
     const bool heap = request.copy || t->team->size > 1;
     task on_stack;
@@ -257,6 +256,8 @@ template <list_of Which> task *take_first(team *tm, task_list<Which> &from) noex
 } // namespace
 
 void create_task(thread *t, const task_request &request) noexcept {
+    if (process.cancellation && is_cancelled(t, t->task))
+        return;
     team *tm = t->team;
     const bool detach = request.flags & flag_detach;
     const bool many = tm->unfinished.load(std::memory_order_relaxed) > tasks_per_rank * tm->size;

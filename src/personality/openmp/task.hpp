@@ -53,6 +53,7 @@ struct task {
     bool deferred = false;  // counted by its parent, its group and its team
     bool on_heap = false;   // freed when the last of it and its children is done
     bool waits = false;     // it waits on `changed`; under tasks_lock
+    bool copied = false;    // its data by the compiler's function
     bool detached = false;  // its event has not been fulfilled; guarded by tasks_lock
     bool body_done = false; // only the event is missing
     icvs own;

@@ -42,11 +42,12 @@ struct layout {
     std::size_t size = 0, alignment = 1;
 };
 
-// Calls f(i, offset) for each variable that the region gets a copy of.
-template <class F> layout each_firstprivate(std::size_t count, const std::size_t *sizes, const unsigned short *kinds, F f) {
+// Calls f(i, offset) for each variable that the region gets a copy of; absent optional arguments have no address.
+template <class F>
+layout each_firstprivate(std::size_t count, void *const *addresses, const std::size_t *sizes, const unsigned short *kinds, F f) {
     layout l;
     for (std::size_t i = 0; i < count; ++i) {
-        if ((kinds[i] & map_kind_mask) != map_firstprivate)
+        if ((kinds[i] & map_kind_mask) != map_firstprivate || !addresses[i])
             continue;
         const std::size_t alignment = std::size_t{1} << (kinds[i] >> 8);
         l.alignment = l.alignment > alignment ? l.alignment : alignment;
@@ -68,10 +69,10 @@ COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t coun
                                  unsigned short *kinds, unsigned, void **depend, void **arguments) noexcept {
     if (depend)
         await_dependences(current(), depend);
-    const layout needed = each_firstprivate(count, sizes, kinds, [](std::size_t, std::size_t) {});
+    const layout needed = each_firstprivate(count, addresses, sizes, kinds, [](std::size_t, std::size_t) {});
     char *copies = static_cast<char *>(__builtin_alloca(needed.size + needed.alignment));
     copies += needed.alignment - reinterpret_cast<std::uintptr_t>(copies) % needed.alignment;
-    each_firstprivate(count, sizes, kinds, [&](std::size_t i, std::size_t offset) {
+    each_firstprivate(count, addresses, sizes, kinds, [&](std::size_t i, std::size_t offset) {
         std::memcpy(copies + offset, addresses[i], sizes[i]);
         addresses[i] = copies + offset;
     });
