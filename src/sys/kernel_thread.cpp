@@ -141,6 +141,8 @@ void name_kernel_thread(const char *name) noexcept {
 
 int kernel_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
 
+int process_id() noexcept { return ::getpid(); }
+
 std::int64_t thread_cpu_ns(int id) noexcept {
     // The kernel's numbering of CPU clocks: the id's complement, shifted by 3; 4 marks a thread's, 2 its scheduled
     // time.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sys/shared.hpp"
+
 namespace comity::sys {
 
 using thread_function = void *(*)(void *);
@@ -39,13 +41,16 @@ bool kernel_thread_stack(void *&bottom, std::size_t &size) noexcept;
 void name_kernel_thread(const char *name) noexcept;
 
 // The calling kernel thread's id, by a system call. Any thread and signal handlers.
-int kernel_thread_id() noexcept;
+COMITY_SHARED int kernel_thread_id() noexcept;
+
+// The process' id. Any thread and signal handlers.
+COMITY_SHARED int process_id() noexcept;
 
 // CPU time that thread `id` of this process has used, in nanoseconds, or -1 when there is no such thread.
 // Any thread and signal handlers.
 std::int64_t thread_cpu_ns(int id) noexcept;
 
 // Gives the rest of the time slice to another kernel thread: sched_yield past every drop-in.
-void yield_kernel_thread() noexcept;
+COMITY_SHARED void yield_kernel_thread() noexcept;
 
 } // namespace comity::sys

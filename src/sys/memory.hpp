@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sys/shared.hpp"
+
 namespace comity::sys {
 
 std::size_t page_size() noexcept;
@@ -40,9 +42,9 @@ struct stack_memory {
 // A stack of at least `size` bytes (rounded up to pages; not 0), page aligned, untouched. An empty stack_memory when
 // there is no memory. When guards would exhaust the kernel's mappings the stack comes without one, and the first such
 // stack prints a warning. The guard has one page, 16 for stacks of 1 MiB and more, which large frames could jump over.
-stack_memory map_stack(std::size_t size) noexcept;
+COMITY_SHARED stack_memory map_stack(std::size_t size) noexcept;
 // The stack must not be in use. It becomes empty.
-void unmap_stack(stack_memory &stack) noexcept;
+COMITY_SHARED void unmap_stack(stack_memory &stack) noexcept;
 
 // The kind of guard that map_stack makes here at present, for `comity doctor`.
 guard_kind available_guard() noexcept;

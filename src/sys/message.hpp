@@ -21,9 +21,9 @@ COMITY_SHARED void warn(const char *format, ...) noexcept __attribute__((format(
 [[noreturn]] COMITY_SHARED void fatal(const char *call, const char *format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
 // Formats into buffer[0 .. size), always terminated (size >= 1). Returns the length that is there after cutting.
-std::size_t format_text(char *buffer, std::size_t size, const char *format, ...) noexcept
+COMITY_SHARED std::size_t format_text(char *buffer, std::size_t size, const char *format, ...) noexcept
     __attribute__((format(printf, 3, 4)));
-std::size_t format_text_list(char *buffer, std::size_t size, const char *format, std::va_list values) noexcept
+COMITY_SHARED std::size_t format_text_list(char *buffer, std::size_t size, const char *format, std::va_list values) noexcept
     __attribute__((format(printf, 3, 0)));
 
 // Writes all of text[0 .. length) to standard error, by one write(2) unless the kernel takes only a part of it.
