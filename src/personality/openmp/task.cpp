@@ -90,9 +90,9 @@ void complete(task *t) noexcept {
     release_dependences(t, make_ready);
     team *tm = t->team;
     task *parent = t->parent;
-    // The children's results are seen by who sees the count: release[task-done].
     const unsigned siblings = parent->unfinished_children.load(std::memory_order_relaxed) - 1;
-    parent->unfinished_children.store(siblings, std::memory_order_release);
+    // The children's results are seen by who sees the count:
+    parent->unfinished_children.store(siblings, std::memory_order_release); // release[task-done]
     if (siblings == 0 && parent->waits)
         parent->changed.wake_all();
     if (taskgroup *group = t->group) {
@@ -103,7 +103,7 @@ void complete(task *t) noexcept {
     }
     drop_reference(parent);
     drop_reference(t);
-    // release[task-done]; the creators add to this one without the lock.
+    // The creators add to this one without the lock: acq_rel[task-done].
     if (tm->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1 && tm->all_arrived)
         open_barrier(tm);
 }

@@ -148,7 +148,7 @@ void release_dependences(task *done, void (*ready)(task *)) noexcept {
     done->depend_count = 0;
     for (unsigned i = 0; i < done->successor_count; ++i) {
         task *next = done->successors[i];
-        // Who waits for it without the lock (await_dependences) sees what the task did: release[depend-met].
+        // Who waits for it without the lock (await_dependences) sees what the task did: acq_rel[depend-met].
         if (next->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1)
             continue;
         if (next->deferred)
