@@ -13,7 +13,7 @@ foreach(dropin comity_gomp comity_blas)
   if(TARGET ${dropin})
     set_target_properties(${dropin} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/comity
                                                INSTALL_RPATH $ORIGIN/..)
-    install(TARGETS ${dropin} LIBRARY DESTINATION ${COMITY_PRELOAD_DIR})
+    install(TARGETS ${dropin} LIBRARY DESTINATION ${COMITY_PRELOAD_DIR} NAMELINK_SKIP)
   endif()
 endforeach()
 
