@@ -57,8 +57,9 @@ void parker::wake() noexcept {
 namespace {
 
 // From here to the stack switch the TLS is the target's, the stack the old one: nothing may use thread-local variables.
-COMITY_UNSANITIZED inline void set_current(carrier *k, context *from, context *to) noexcept {
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void set_current(carrier *k, context *from, context *to) noexcept {
     ++k->count.switches;
+    tell_release(k);
     if (from->shares_tls)
         from->caught = *k->caught;
     k->current = to;
@@ -72,13 +73,35 @@ COMITY_UNSANITIZED inline void set_current(carrier *k, context *from, context *t
         *k->slot = to;
         if (to->shares_tls)
             *k->caught = to->caught;
-        to->fiber.enter(to->stack.bottom, to->stack.size());
+        to->fiber.enter(to->stack.bottom, static_cast<std::size_t>(to->stack.top - to->stack.bottom));
     }
 }
 
-COMITY_UNSANITIZED inline void arrived(context *self) noexcept {
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void arrived(context *self) noexcept {
     if (!self->tls_base || self->shares_tls)
         self->fiber.entered();
+    tell_acquire(self->on);
+}
+
+// What runs first in the context that is switched to. The sanitizers hear of the arrival before it, by way of the carrier.
+struct arrival {
+    arch::after_fn after;
+    void *arg;
+};
+
+COMITY_UNSANITIZED __attribute__((always_inline)) inline arrival ordered(carrier *k, arch::after_fn after, void *arg) noexcept {
+    if (!COMITY_ORDERS_SWITCHES)
+        return {after, arg};
+    k->start_after = after;
+    k->start_after_arg = arg;
+    return {[](void *carried_by) {
+                tell_acquire(carried_by);
+                auto *k = static_cast<carrier *>(carried_by);
+                auto *after = k->start_after;
+                k->start_after = nullptr;
+                after(k->start_after_arg);
+            },
+            k};
 }
 
 struct entry_state {
@@ -108,8 +131,9 @@ COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn aft
     chaos_point();
     from->state = context_state::paused;
     to->state = context_state::running;
+    const arrival a = ordered(from->on, after, arg);
     set_current(from->on, from, to);
-    arch::comity_arch_switch(&from->sp, to->sp, after, arg);
+    arch::comity_arch_switch(&from->sp, to->sp, a.after, a.arg);
     arrived(from);
 }
 
@@ -150,8 +174,9 @@ COMITY_UNSANITIZED void exit_context(context *from, void (*fn)(context *, void *
 COMITY_UNSANITIZED void resume(carrier *k, context *to, arch::after_fn after, void *arg) noexcept {
     chaos_point();
     to->state = context_state::running;
+    const arrival a = ordered(k, after, arg);
     set_current(k, &k->transition, to);
-    arch::comity_arch_resume(to->sp, after, arg);
+    arch::comity_arch_resume(to->sp, a.after, a.arg);
 }
 
 COMITY_UNSANITIZED void start(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept {
@@ -183,13 +208,25 @@ void *worker_main(void *argument) {
     init_carrier(k);
     alignas(16) char here[16];
     k->transition.stack_top = here; // everything below this frame is the transition stack
-    k->transition.fiber.adopt_running(nullptr, 0);
+    k->transition.stack = own_stack();
+    k->transition.fiber.adopt_running(k->transition.stack.bottom, k->transition.stack.size());
     k->current = &k->transition;
     *k->slot = &k->transition;
     wait_for_grant(k);
 }
 
 } // namespace
+
+sys::stack_memory own_stack() noexcept {
+    sys::stack_memory stack;
+    void *bottom = nullptr;
+    std::size_t size = 0;
+    if (COMITY_KNOWS_STACKS && sys::kernel_thread_stack(bottom, size)) {
+        stack.guard = stack.bottom = static_cast<std::byte *>(bottom);
+        stack.top = stack.bottom + size;
+    }
+    return stack;
+}
 
 void init_carrier(carrier *k) noexcept {
     k->tls_base = k->tls_now = tls_base();

@@ -107,6 +107,9 @@ inline bool take_home(carrier *k) noexcept {
            k->home.exchange(carrier::home_state::away, std::memory_order_acquire) == carrier::home_state::ready; // acquire[home]
 }
 
+// The bounds of the calling kernel thread's own stack, for the sanitizers that ask; else empty.
+sys::stack_memory own_stack() noexcept;
+
 // Fills in what a carrier knows of its kernel thread; on that thread.
 void init_carrier(carrier *k) noexcept;
 

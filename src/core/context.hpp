@@ -40,7 +40,6 @@ struct alignas(64) comity_context {
     comity::core::carrier *home = nullptr;   // native contexts: the only carrier that may run it
     comity::core::context *next = nullptr;   // link in a list of its scheduler or of a synchronisation object
     bool shares_tls = false;                 // bare, native or promoted: others run on the same TLS block
-    bool entered = false;                    // has run before
     comity::core::context_state state = comity::core::context_state::fresh;
 
     alignas(64) void *stack_top = nullptr;   // where it starts

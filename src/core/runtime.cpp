@@ -191,11 +191,8 @@ carrier *adopt() noexcept {
     native->tls_base = k->tls_base;
     native->shares_tls = true;
     native->state = context_state::running;
-    void *bottom = nullptr; // the thread's own stack: for AddressSanitizer, which must be told when it is entered again
-    std::size_t size = 0;
-    if (COMITY_KNOWS_STACKS && !sys::kernel_thread_stack(bottom, size))
-        bottom = nullptr, size = 0;
-    native->fiber.adopt_running(bottom, size);
+    const sys::stack_memory own = own_stack();
+    native->fiber.adopt_running(own.bottom, own.size());
     enlist(native);
     k->current = native;
     *k->slot = native;

@@ -2,8 +2,12 @@
 //
 // A full context's TLS block belongs to a real kernel thread, its donor, and the sanitizers keep their state of a thread in
 // its TLS; so they follow full contexts by themselves. Contexts that share a TLS block (bare, native, transition) are fibers.
-// All of this must run with the TLS of the context that is switched to.
+// Their part must run with the TLS of the context that is switched to.
+//
+// What a carrier runs one after the other is ordered, also where TLS blocks change (COMITY_ORDERS_SWITCHES).
 #pragma once
+
+#include "core/tls/sanitized.hpp"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -22,15 +26,23 @@
 
 #if defined(COMITY_TSAN)
 #include <sanitizer/tsan_interface.h>
-#define COMITY_UNSANITIZED __attribute__((no_sanitize("thread")))
 #elif defined(COMITY_ASAN)
 #include <sanitizer/common_interface_defs.h>
-#define COMITY_UNSANITIZED __attribute__((no_sanitize("address")))
+#endif
+
+#if defined(__clang__)
+#define COMITY_UNSANITIZED __attribute__((disable_sanitizer_instrumentation, no_sanitize("address", "thread", "undefined")))
 #else
 #define COMITY_UNSANITIZED
 #endif
 
 #include <cstddef>
+
+#if defined(COMITY_TSAN)
+#define COMITY_ORDERS_SWITCHES true // ThreadSanitizer sees the contexts of a carrier as different threads
+#else
+#define COMITY_ORDERS_SWITCHES false
+#endif
 
 #if defined(COMITY_ASAN)
 #define COMITY_KNOWS_STACKS true

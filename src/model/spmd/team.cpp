@@ -271,7 +271,8 @@ team *prepare(unsigned ranks) noexcept {
     const bool root = !around && k->adopted && c == k->native && c->owner == &base();
     if (t->lingering && !root)
         t->close(); // this time the caller is below another scheduler
-    t->lingering = root;
+    if (t->lingering != root) // harts that linger in it read this
+        t->lingering = root;
     t->last_size = t->grow(ranks);
     return t;
 }
