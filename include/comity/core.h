@@ -53,7 +53,7 @@ typedef struct comity_sched_callbacks {
     void (*request)(comity_sched_t *self, comity_sched_t *child, int harts);
     /* transfer: the parent grants a hart. */
     void (*enter)(comity_sched_t *self);
-    /* transfer: `child` gives a hart back. */
+    /* transfer: `child` gives a hart back. It may have ended meanwhile: the pointer is only a name. */
     void (*yield)(comity_sched_t *self, comity_sched_t *child);
     /* transfer: `context` has been paused until comity_context_unblock; the hart is free. */
     void (*block)(comity_sched_t *self, comity_context_t *context);

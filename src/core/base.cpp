@@ -33,7 +33,7 @@ constexpr std::uint64_t grace_us = 20;
 base_scheduler &base() noexcept { return *std::launder(reinterpret_cast<base_scheduler *>(storage)); }
 
 void base_scheduler::start(unsigned n) noexcept {
-    new (storage) base_scheduler;
+    new (storage) base_scheduler();
     base_scheduler &b = base();
     b.callbacks = &core::callbacks;
     b.parent = nullptr;
@@ -211,7 +211,7 @@ void base_scheduler::release(hart *h) noexcept {
         if (pressed() && serve_demand(h))
             return;
         put_idle(h);
-        if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && no_more_workers_.load(std::memory_order_relaxed)))
+        if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && !has_worker(h)))
             return;
         if (!claim_idle(h))
             return; // whoever claimed it serves somebody
@@ -221,15 +221,19 @@ void base_scheduler::release(hart *h) noexcept {
 // ---- What roots ask for
 
 void base_scheduler::request(sched *root) noexcept {
-    if (count_ == 1 || harts_of(root->account.load(std::memory_order_relaxed)) >= count_)
-        return root->want_none();
+    if (harts_of(root->account.load(std::memory_order_relaxed)) >= count_)
+        return;
     while (wanted_of(root->account.load(std::memory_order_relaxed)) != 0) {
         hart *h = claim_idle();
         if (!h)
             h = take_kept_of_sleeper();
         if (!h)
             break;
-        if (!has_worker(h) || !root->reserve())
+        if (!has_worker(h)) {
+            release(h);
+            break;
+        }
+        if (!root->reserve())
             return release(h);
         give(h, h->worker, root);
     }
@@ -246,13 +250,28 @@ void base_scheduler::request(sched *root) noexcept {
     lock_.unlock();
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
     chaos_point();
-    if (hart *h = claim_idle())
-        release(h); // became idle before it could see the demand
+    hart *h = claim_idle(); // became idle before it could see the demand
+    if (!h && harts_of(root->account.load(std::memory_order_relaxed)) == 0)
+        h = take_kept(0); // without any hart the root makes no progress: a thread that runs outside can do without
+    if (h)
+        release(h);
+}
+
+// Does a listed root have no hart at all?
+bool base_scheduler::root_starves() noexcept {
+    if (wanting_.load(std::memory_order_relaxed) == 0)
+        return false;
+    lock_.lock();
+    bool starves = false;
+    for (sched *root = first_root_; root && !starves; root = root->next_wanting) {
+        const std::uint64_t a = root->account.load(std::memory_order_relaxed);
+        starves = harts_of(a) == 0 && wanted_of(a) != 0;
+    }
+    lock_.unlock();
+    return starves;
 }
 
 void base_scheduler::withdraw(sched *root) noexcept {
-    if (!root->listed) // written under the lock by this root's own harts only, or cleared by others
-        return;
     lock_.lock();
     for (sched **at = &first_root_, *before = nullptr; *at; before = *at, at = &(*at)->next_wanting) {
         if (*at == root) {
@@ -329,6 +348,15 @@ void base_scheduler::leave(carrier *k) noexcept {
     h->kept_since.store(now, std::memory_order_relaxed);
     h->keeper_id.store(k->kernel_id, std::memory_order_relaxed);
     h->keeper.store(k, std::memory_order_release); // release[keeper]
+    // Pairs with the fence of a root that lists itself and then looks for kept harts.
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
+    if (root_starves()) {
+        carrier *expected = k;
+        if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
+            k->kept = nullptr;
+            release(h);
+        }
+    }
 }
 
 // ---- Harts that come back

@@ -52,6 +52,7 @@ class base_scheduler : public sched {
     bool has_worker(hart *h) noexcept;
     bool serve_demand(hart *h) noexcept;
     void wait_for_hart(carrier *k) noexcept;
+    bool root_starves() noexcept;
 
     hart *harts_ = nullptr;
     unsigned count_ = 0;

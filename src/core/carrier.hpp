@@ -38,8 +38,25 @@ class parker {
     std::atomic<std::uint32_t> word_{empty}; // parked: by the owner; token: by the waker; empty: by the owner
 };
 
+// Counts for one carrier, which alone writes it; others may read it meanwhile.
+class counter {
+  public:
+    void operator++() noexcept { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+    void add(const counter &other) noexcept { value_.store(get() + other.get(), std::memory_order_relaxed); }
+    std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+  private:
+    std::atomic<std::uint64_t> value_{0};
+};
+
 struct counters {
-    std::uint64_t switches = 0, blocks = 0, steals = 0, grants = 0;
+    counter switches, blocks, steals, grants;
+    void add(const counters &other) noexcept {
+        switches.add(other.switches);
+        blocks.add(other.blocks);
+        steals.add(other.steals);
+        grants.add(other.grants);
+    }
 };
 
 struct alignas(64) carrier {

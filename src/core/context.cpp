@@ -51,7 +51,8 @@ void delist(context *c) noexcept {
     all_contexts_lock.unlock();
 }
 
-void contexts_after_fork() noexcept { new (&all_contexts_lock) spinlock; }
+void contexts_before_fork() noexcept { all_contexts_lock.lock(); }
+void contexts_after_fork() noexcept { all_contexts_lock.unlock(); } // in both processes
 
 context *create_context(std::size_t stack_size, bool full, int &error) noexcept {
     if (stack_size == 0)

@@ -64,6 +64,7 @@ void run_promoted(void *argument) {
     c->shares_tls = false;
     *p->k.caught = c->caught;
     *p->k.slot = c;
+    drop_kept_hart(&p->k);
     note_asleep();
     p->fn(p->arg); // demote's `then`
 }

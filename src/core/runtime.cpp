@@ -17,6 +17,7 @@
 
 namespace comity::core {
 
+void contexts_before_fork() noexcept;
 void contexts_after_fork() noexcept;
 
 namespace {
@@ -38,17 +39,16 @@ constexpr std::size_t transition_stack_size = 128 * 1024;
 // ---- Statistics
 
 void print_stats() {
-    counters sum = gone;
-    for (carrier *k = all_carriers; k; k = k->all_next) {
-        sum.switches += k->count.switches;
-        sum.blocks += k->count.blocks;
-        sum.steals += k->count.steals;
-        sum.grants += k->count.grants;
-    }
+    carriers_lock.lock();
+    counters sum;
+    sum.add(gone);
+    for (carrier *k = all_carriers; k; k = k->all_next)
+        sum.add(k->count);
+    carriers_lock.unlock();
     sys::warn("harts %u, contexts made %llu, switches %llu, steals %llu, blocks %llu, hart grants %llu, most runnable kernel threads %d",
-              base().hart_count(), static_cast<unsigned long long>(contexts_made.load(std::memory_order_relaxed)), static_cast<unsigned long long>(sum.switches),
-              static_cast<unsigned long long>(sum.steals), static_cast<unsigned long long>(sum.blocks),
-              static_cast<unsigned long long>(sum.grants), most_awake.load(std::memory_order_relaxed));
+              base().hart_count(), static_cast<unsigned long long>(contexts_made.load(std::memory_order_relaxed)), static_cast<unsigned long long>(sum.switches.get()),
+              static_cast<unsigned long long>(sum.steals.get()), static_cast<unsigned long long>(sum.blocks.get()),
+              static_cast<unsigned long long>(sum.grants.get()), most_awake.load(std::memory_order_relaxed));
 }
 
 void at_exit() {
@@ -64,12 +64,7 @@ void thread_ends(void *argument) {
         return; // it ends inside a region (pthread_exit there): the kernel takes care of the rest
     if (k->native->at_end)
         k->native->at_end(k->native);
-    if (hart *h = k->kept) {
-        carrier *expected = k;
-        k->kept = nullptr;
-        if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
-            base().release(h);
-    }
+    drop_kept_hart(k);
     forget(k);
     note_asleep();
     *k->slot = nullptr;
@@ -82,8 +77,14 @@ void thread_ends(void *argument) {
 
 // ---- Fork: the child has the forking thread and one hart at work; the others are made again when they are needed.
 
-void before_fork() { carriers_lock.lock(); }
-void parent_after_fork() { carriers_lock.unlock(); }
+void before_fork() {
+    carriers_lock.lock();
+    contexts_before_fork();
+}
+void parent_after_fork() {
+    contexts_after_fork();
+    carriers_lock.unlock();
+}
 void child_after_fork() {
     new (&carriers_lock) spinlock;
     forks.fetch_add(1, std::memory_order_relaxed);
@@ -149,16 +150,21 @@ void note_awake() noexcept {
 }
 void note_asleep() noexcept { awake.fetch_sub(1, std::memory_order_relaxed); }
 
+void drop_kept_hart(carrier *k) noexcept {
+    hart *h = k->kept;
+    carrier *expected = k;
+    k->kept = nullptr;
+    if (h && h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
+        base().release(h);
+}
+
 void forget(carrier *k) noexcept {
     carriers_lock.lock();
     for (carrier **at = &all_carriers; *at; at = &(*at)->all_next) {
         if (*at != k)
             continue;
         *at = k->all_next;
-        gone.switches += k->count.switches;
-        gone.steals += k->count.steals;
-        gone.blocks += k->count.blocks;
-        gone.grants += k->count.grants;
+        gone.add(k->count);
         break;
     }
     carriers_lock.unlock();

@@ -28,6 +28,9 @@ void leave_comity(carrier *k) noexcept;
 // An adopted thread that holds no hart waits in the kernel for post_home of its native context.
 void sleep_without_hart(carrier *k) noexcept;
 
+// The hart that an adopted carrier keeps outside, if any, goes to whoever needs one.
+void drop_kept_hart(carrier *k) noexcept;
+
 // Enters a carrier in the list of all, and takes it out; its counts stay.
 void enlist(carrier *k) noexcept;
 void forget(carrier *k) noexcept;

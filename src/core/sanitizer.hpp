@@ -63,9 +63,9 @@ class sanitizer_fiber {
             __tsan_destroy_fiber(fiber_);
         fiber_ = nullptr;
     }
-    void enter(const void *, std::size_t) noexcept {
+    COMITY_UNSANITIZED __attribute__((always_inline)) void enter(const void *, std::size_t) noexcept {
         if (fiber_)
-            __tsan_switch_to_fiber(fiber_, __tsan_switch_to_fiber_no_sync);
+            __tsan_switch_to_fiber(fiber_, 0);
     }
     void entered() noexcept {}
 

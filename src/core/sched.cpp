@@ -84,9 +84,22 @@ void yield(carrier *k) noexcept {
     if (!parent)
         sys::fatal("comity_sched_yield", "the base scheduler has no parent to yield to");
     k->current_sched = parent;
-    // Afterwards `child` may be gone, unless its end waits for this very hart.
-    const std::uint64_t before = child->account.fetch_sub(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
-    if (sched::harts_of(before) == 1 && (before & sched::closing))
+    // Who makes work ready first does that, then sees to it that the scheduler wants a hart: so a hart that leaves and finds something wanted
+    // takes that upon itself and looks again. Both are changes of the account, so one comes first.
+    std::uint64_t a = child->account.load(std::memory_order_relaxed);
+    for (;;) {
+        const bool stay = sched::wanted_of(a) != 0 && !(a & sched::closing);
+        if (!child->account.compare_exchange_weak(a, a - (stay ? sched::one_wanted : sched::one_hart), std::memory_order_acq_rel, // acq_rel[account]
+                                                  std::memory_order_relaxed))
+            continue;
+        if (!stay)
+            break;
+        std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
+        k->current_sched = child;
+        transfer(k, callback::enter, nullptr);
+    }
+    // From here on `child` may be gone, unless its end waits for this very hart.
+    if (sched::harts_of(a) == 1 && (a & sched::closing))
         resume_registrant(k, child);
     transfer(k, callback::yield, handle(child));
 }
@@ -144,6 +157,8 @@ void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcep
 
 namespace {
 
+void await_harts(sched *s, std::uint64_t own) noexcept;
+
 // The last hart to leave a closing scheduler carries its registrant on ("Unregister's wait").
 void close_and_leave(context *, void *argument) {
     auto *s = static_cast<sched *>(argument);
@@ -173,19 +188,12 @@ void unregister_sched(const char *call) noexcept {
     sched *s = k ? k->current_sched : nullptr;
     if (!s || s == &base() || !s->registered() || s->registrant != k->current)
         sys::fatal(call, "the caller's scheduler was not registered by this context, or was unregistered before");
+    end_sched(s, sched::one_hart);
+    k = current_carrier();
     context *c = k->current;
-    s->want_none();
-    if (s->parent == &base())
-        base().withdraw(s);
-    for (int spins = 0; sched::harts_of(s->account.load(std::memory_order_acquire)) > 1 && spins < 2000; ++spins) // acquire[account]
-        sys::cpu_relax();
-    if (sched::harts_of(s->account.load(std::memory_order_acquire)) > 1) { // acquire[account]
-        pause(c, close_and_leave, s);
-        k = c->on;
-    }
-    while (sched::pins_of(s->account.load(std::memory_order_acquire)) != 0) // acquire[account]
-        sys::yield_kernel_thread(); // a few instructions of somebody else's, who may have lost his core
     sched *parent = s->parent;
+    if (parent == &base())
+        base().withdraw(s);
     if (auto *tell = parent->callbacks->unregister_child)
         tell(handle(parent), handle(s));
     s->magic = 0;
@@ -193,6 +201,35 @@ void unregister_sched(const char *call) noexcept {
     k->current_sched = parent;
     leave_comity(k);
 }
+
+void end_sched(sched *s, std::uint64_t own) noexcept {
+    // One step decides the end: nobody inside but the caller, nothing wanted, no pin. From then on reserve and want refuse.
+    std::uint64_t expected = own;
+    while (!s->account.compare_exchange_strong(expected, own | sched::closing, std::memory_order_acq_rel)) { // acq_rel[account]
+        s->want_none();
+        if (sched::harts_of(expected) > sched::harts_of(own))
+            await_harts(s, own);
+        else if (sched::pins_of(expected) != 0)
+            sys::yield_kernel_thread(); // a few instructions of somebody else's, who may have lost his core
+        expected = own;
+    }
+}
+
+namespace {
+
+void await_harts(sched *s, std::uint64_t own) noexcept {
+    const std::uint32_t least = sched::harts_of(own);
+    for (int spins = 0; sched::harts_of(s->account.load(std::memory_order_acquire)) > least && spins < 2000; ++spins) // acquire[account]
+        sys::cpu_relax();
+    if (sched::harts_of(s->account.load(std::memory_order_acquire)) <= least) // acquire[account]
+        return;
+    if (least == 0)
+        sys::yield_kernel_thread(); // a thread outside, whose idle harts have been told to leave
+    else
+        pause(current_context(), close_and_leave, s);
+}
+
+} // namespace
 
 } // namespace comity::core
 

@@ -62,6 +62,8 @@ inline context *unwrap(comity_context_t *c) noexcept { return static_cast<contex
 // What the C functions of the same names do, with the carrier at hand. enter: `child` is reserved.
 void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcept;
 void unregister_sched(const char *call) noexcept;
+// Waits until nobody is in `s` but the caller, with `own` harts (0 or one_hart), and closes it.
+void end_sched(sched *s, std::uint64_t own) noexcept;
 [[noreturn]] void enter(carrier *k, sched *child) noexcept;
 [[noreturn]] void yield(carrier *k) noexcept;
 [[noreturn]] void block(carrier *k, context *c) noexcept;

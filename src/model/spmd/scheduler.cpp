@@ -99,10 +99,12 @@ int team::steal_from(slot &victim, slot &own) noexcept {
     core::chaos_point();
     std::uint64_t rest = 0;
     int rank = -1;
-    std::uint64_t r = victim.range.load(std::memory_order_relaxed);
+    std::uint64_t r = victim.range.load(std::memory_order_acquire); // acquire[team-ranks]
     while (slot::begin(r) < slot::end(r)) {
-        const std::uint32_t b = slot::begin(r), e = slot::end(r), middle = b + (e - b) / 2;
-        if (victim.range.compare_exchange_weak(r, slot::pack(b, middle), std::memory_order_acq_rel, std::memory_order_relaxed)) { // acq_rel[team-ranks]
+        const std::uint32_t b = slot::begin(r), e = slot::end(r);
+        // A gang's ranks may not wait behind one another in a hart's pocket, so of those only the last is taken.
+        const std::uint32_t middle = gang_.load(std::memory_order_relaxed) ? e - 1 : b + (e - b) / 2;
+        if (victim.range.compare_exchange_weak(r, slot::pack(b, middle), std::memory_order_acq_rel, std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
             rest = slot::pack(middle + 1, e);
             break;
@@ -170,9 +172,7 @@ void team::resume_master(carrier *k) noexcept {
         unfinished_.store(0, std::memory_order_relaxed);
         core::resume(k, master);
     }
-    context *c = master;
-    core::post_home(c); // from here on the region may end, so this hart only leaves
-    idle(k);
+    core::post_home(master); // from here on the region may end; the team waits for this hart
 }
 
 // ---- What next
@@ -213,7 +213,7 @@ void team::step(carrier *k) noexcept {
     slots_[hart].present.store(true, std::memory_order_relaxed);
     for (;;) {
         if (flush(k))
-            resume_master(k);
+            resume_master(k); // returns when the master must go on elsewhere
         if (home_ready(k))
             go_home(k);
         if (context *c = pop_ready())
@@ -275,13 +275,7 @@ void team::push_ready(context *first, context *last, unsigned n) noexcept {
         ready_last_ = last;
         ready_count_.store(ready_count_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
         ready_lock_.unlock();
-        const std::uint32_t harts = base().hart_count();
-        const std::uint64_t a = account.load(std::memory_order_relaxed);
-        if (wanted_of(a) == 0 && harts_of(a) < harts) {
-            const std::uint32_t more = n < harts - harts_of(a) ? n : harts - harts_of(a);
-            want(more);
-            parent->callbacks->request(handle(parent), handle(this), static_cast<int>(more));
-        }
+        call_hart(n);
     }
     signal_.fetch_add(1, std::memory_order_release); // release[team-signal]
     unpin();
@@ -322,12 +316,22 @@ void team::child_wants(core::sched *child) noexcept {
     }
     children_lock_.unlock();
     signal_.fetch_add(1, std::memory_order_release); // release[team-signal]
-    // Harts that come to this team find the child in the list; if there are too few of them, ask for more, unless that is known already.
-    const std::uint64_t a = account.load(std::memory_order_relaxed);
-    if (wanted_of(a) == 0 && harts_of(a) < base().hart_count()) {
-        want(1);
-        parent->callbacks->request(handle(parent), handle(this), 1);
-    }
+    call_hart(1);
+}
+
+// Something was made ready: a hart that is about to leave finds it wanted and stays (core::yield); if there are too few harts, the parent hears of it.
+// Mostly it is wanted already.
+void team::call_hart(unsigned n) noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
+    core::chaos_point();
+    std::uint64_t a = account.load(std::memory_order_relaxed);
+    if (wanted_of(a) != 0)
+        return;
+    const std::uint32_t harts = base().hart_count(), missing = harts - (harts_of(a) < harts ? harts_of(a) : harts);
+    want(n < missing ? n : missing ? missing : 1);
+    a = account.load(std::memory_order_relaxed);
+    if (harts_of(a) < harts)
+        parent->callbacks->request(handle(parent), handle(this), static_cast<int>(n < missing ? n : 1));
 }
 
 core::sched *team::pick_child() noexcept {

@@ -30,7 +30,7 @@ void member_main(void *argument) {
 // ---- Making
 
 team *team::create(context *master) noexcept {
-    auto *t = new (std::nothrow) team;
+    auto *t = new (std::nothrow) team();
     const unsigned harts = base().hart_count();
     auto *slots = new (std::nothrow) slot[harts];
     if (!t || !slots)
@@ -91,6 +91,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     busy = true;
     enter_region(c->on);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
+    gang_.store(kind == region_kind::gang, std::memory_order_relaxed);
     distribute(c->on, ranks);
     ask_for_harts(ranks);
     if (kind == region_kind::gang)
@@ -127,6 +128,7 @@ void team::leave_region(carrier *k) noexcept {
     }
     slots_[k->carried->id].present.store(false, std::memory_order_relaxed);
     if (lingering) {
+        want_none(); // or harts would be woken for nothing
         account.fetch_sub(one_hart, std::memory_order_acq_rel); // acq_rel[account]
         master->owner = &base();
         k->current_sched = &base();
@@ -140,10 +142,8 @@ void team::close() noexcept {
     if (!registered())
         return;
     draining_.store(true, std::memory_order_relaxed);
-    want_none();
+    core::end_sched(this, 0); // idle harts look at draining_ all the time
     base().withdraw(this);
-    while (account.load(std::memory_order_acquire) != 0) // acquire[account]
-        sys::yield_kernel_thread();                      // idle harts look at draining_ all the time
     draining_.store(false, std::memory_order_relaxed);
     magic = 0;
 }
@@ -152,7 +152,7 @@ void team::close() noexcept {
 void team::distribute(carrier *k, unsigned ranks) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     unsigned end = ranks;
-    if (lingering && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
+    if (lingering && !gang_.load(std::memory_order_relaxed) && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
         unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i)
             others += i != own && slots_[i].present.load(std::memory_order_relaxed);

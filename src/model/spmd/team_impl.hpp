@@ -76,6 +76,7 @@ class team : public core::sched {
     void leave_region(carrier *k) noexcept;
     void distribute(carrier *k, unsigned ranks) noexcept;
     void ask_for_harts(unsigned ranks) noexcept;
+    void call_hart(unsigned n) noexcept;
     void join(context *c) noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
     void await_promoted(unsigned ranks) noexcept;
@@ -83,13 +84,13 @@ class team : public core::sched {
     bool has_ranks() const noexcept;
     int claim(carrier *k) noexcept;
     int steal(carrier *k) noexcept;
-    static int steal_from(slot &victim, slot &own) noexcept;
+    int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready() noexcept;
     core::sched *pick_child() noexcept;
     void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;
     [[noreturn]] void resume_member(carrier *k, unsigned rank) noexcept;
     bool flush(carrier *k) noexcept;
-    [[noreturn]] void resume_master(carrier *k) noexcept;
+    void resume_master(carrier *k) noexcept;
     [[noreturn]] void idle(carrier *k) noexcept;
     bool home_ready(carrier *k) const noexcept;
     [[noreturn]] void go_home(carrier *k) noexcept;
@@ -100,6 +101,7 @@ class team : public core::sched {
 
     static constexpr std::uint32_t master_waiting = 0x80000000;
 
+    std::atomic<bool> gang_{false}; // the region is a gang: thieves take one rank at a time
     body_fn body_ = nullptr;     // of the region; written by the master before the slots are filled
     void *arg_ = nullptr;
     slot *slots_ = nullptr;      // one for each hart
