@@ -18,7 +18,7 @@ inline constexpr unsigned no_limit = 0x7fffffff;
 struct icvs {
     unsigned num_threads = 0; // of the next region; 0: as many as there are harts
     unsigned thread_limit = no_limit;
-    int chunk = 0; // of schedule(runtime); 0: the kind's default
+    int chunk = 1; // of schedule(runtime); 0: the kind's default
     schedule_kind schedule = schedule_kind::dynamic;
     bool monotonic = false; // as omp_get_schedule reports it; loops are monotonic anyway
     bool dynamic = false;

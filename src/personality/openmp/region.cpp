@@ -27,6 +27,8 @@ void rank_body(void *argument, unsigned rank) noexcept {
         ++t->shares;
     }
     tm->function(tm->data);
+    if (t->share) [[unlikely]] // a combined loop that the compiler dealt out itself after all
+        leave_share(t);
     if (tm->gather) [[unlikely]]
         barrier(t);
     else if (tm->ready_count.load(std::memory_order_relaxed)) [[unlikely]]

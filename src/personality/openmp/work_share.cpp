@@ -57,6 +57,8 @@ void empty_slot(work_share *share) noexcept {
 } // namespace
 
 bool enter_share(thread *t) noexcept {
+    if (t->share) [[unlikely]] // that of a combined loop whose iterations the compiler dealt out itself
+        leave_share(t);
     const std::uint64_t construct = t->shares++;
     team *tm = t->team;
     work_share *share = &ring_of(tm)[construct % slots];

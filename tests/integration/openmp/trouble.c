@@ -1,0 +1,140 @@
+/* Regions in which something happens that ends, leaves or interrupts them. argv[1] names it; run.py knows what must come out. */
+#include "check.h"
+#include <omp.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int sum_in_region(int ranks) {
+    int sum = 0;
+#pragma omp parallel num_threads(ranks) reduction(+ : sum)
+    sum += omp_get_thread_num() + 1;
+    return sum;
+}
+
+/* What the child of a fork may do: open regions. */
+static int child_is_well(pid_t child) {
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void fork_outside(void) {
+    CHECK_EQUAL(sum_in_region(4), 10);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(sum_in_region(4) == 10 && sum_in_region(7) == 28 ? 0 : 1);
+    CHECK(child_is_well(child));
+    CHECK_EQUAL(sum_in_region(4), 10);
+}
+
+static void fork_inside(void) {
+#pragma omp parallel num_threads(4)
+    {
+#pragma omp single
+        {
+            pid_t child = fork();
+            if (child == 0)
+                _exit(0);
+            CHECK(child_is_well(child));
+        }
+    }
+    CHECK_EQUAL(sum_in_region(4), 10);
+}
+
+static void at_exit(void) { puts("left by exit"); }
+
+static void exit_inside(void) {
+    atexit(at_exit);
+#pragma omp parallel num_threads(4)
+    {
+        if (omp_get_thread_num() == 2)
+            exit(7);
+#pragma omp barrier
+    }
+}
+
+static volatile sig_atomic_t signals;
+static void count_signal(int number) {
+    (void)number;
+    signals++;
+}
+
+static void signal_inside(void) {
+    struct sigaction action = {0};
+    action.sa_handler = count_signal;
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerspec every = {{0, 200000}, {0, 200000}};
+    timer_t timer;
+    struct sigevent event = {0};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGALRM;
+    CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    timer_settime(timer, 0, &every, NULL);
+    long total = 0;
+    while (signals < 200) {
+        long sum = 0;
+#pragma omp parallel num_threads(6) reduction(+ : sum)
+        {
+#pragma omp for schedule(dynamic)
+            for (int i = 0; i < 100; i++) sum += i;
+#pragma omp critical
+            sum += 1;
+        }
+        CHECK_EQUAL(sum, 4956);
+        total++;
+    }
+    timer_delete(timer);
+    CHECK(total > 0);
+}
+
+static void idle(void) {
+    CHECK_EQUAL(sum_in_region(8), 36);
+    struct timespec begin, end, pause = {0, 20 * 1000 * 1000}, rest = {0, 300 * 1000 * 1000};
+    nanosleep(&pause, NULL);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    nanosleep(&rest, NULL);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    double used = (end.tv_sec - begin.tv_sec) + 1e-9 * (end.tv_nsec - begin.tv_nsec);
+    if (used > 0.003)
+        fprintf(stderr, "%.1f ms of CPU time while idle\n", used * 1e3);
+    CHECK(used <= 0.003);
+}
+
+static void show(void) {
+    omp_sched_t kind;
+    int chunk;
+    omp_get_schedule(&kind, &chunk);
+    printf("threads %d schedule %d,%d levels %d dynamic %d limit %d nested %d\n", omp_get_max_threads(), (int)kind, chunk,
+           omp_get_max_active_levels(), omp_get_dynamic(), omp_get_thread_limit(), omp_get_nested());
+    CHECK_EQUAL(sum_in_region(4), 10);
+}
+
+static void crowd(void) {
+    int ranks = 0;
+#pragma omp parallel reduction(+ : ranks)
+    ranks++;
+    printf("ranks %d\n", ranks);
+    CHECK(ranks >= 1);
+}
+
+static void openacc(void) {
+    void (*wait)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "acc_wait_all");
+    if (wait)
+        wait();
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } all[] = {{"fork_outside", fork_outside}, {"fork_inside", fork_inside}, {"exit_inside", exit_inside},
+               {"signal_inside", signal_inside}, {"idle", idle}, {"show", show}, {"crowd", crowd}, {"openacc", openacc}};
+    witness_comity();
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (argc > 1 && !strcmp(all[i].name, argv[1])) {
+            all[i].run();
+            return report();
+        }
+    return 98;
+}

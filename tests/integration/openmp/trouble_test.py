@@ -1,0 +1,143 @@
+"""What the program `trouble` says and how it ends, on Comity's drop-in: bad values of OMP_* variables, and regions in which something
+ends, leaves or interrupts them. Called with the paths of the drop-in, of `trouble` and of `uncaught`, then unittest's arguments.
+"""
+import os
+import re
+import resource
+import subprocess
+import sys
+import unittest
+
+drop_in, trouble, uncaught = sys.argv[1:4]
+
+
+def run(program, *arguments, before=None, **variables):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP_", "COMITY_"))}
+    env = clean | {"LD_PRELOAD": drop_in, "COMITY_HARTS": "2"} | variables
+    done = subprocess.run([program, *arguments], env=env, capture_output=True, text=True, timeout=50, preexec_fn=before)
+    done.complaints = done.stderr.splitlines()
+    return done
+
+
+class bad_values(unittest.TestCase):
+    """One line that names the variable and the value, then the default."""
+
+    good = "threads 2 schedule 2,1 levels 1 dynamic 0 limit 2147483647 nested 0"
+
+    def expect(self, complaint, shown=good, **variables):
+        done = run(trouble, "show", **variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.strip(), shown)
+        self.assertEqual(len(done.complaints), 1 if complaint else 0, done.stderr)
+        if complaint:
+            self.assertRegex(done.complaints[0], "^comity: " + complaint)
+
+    def test_nothing_said_is_no_complaint(self):
+        self.expect(None)
+
+    def test_num_threads(self):
+        for value in ("0", "-3", "", " ", "abc", "4,,2", "4,", ",4", "3x", "1e9", "99999999999999999999", "2;3"):
+            with self.subTest(value):
+                self.expect(re.escape(f'OMP_NUM_THREADS="{value}": not a list of whole numbers'), OMP_NUM_THREADS=value)
+
+    def test_too_many_threads_are_cut(self):
+        self.expect('OMP_NUM_THREADS="100000": a region can have 4096 threads', self.good.replace("threads 2", "threads 4096"),
+                    OMP_NUM_THREADS="100000")
+
+    def test_schedule(self):
+        for value in ("banana", "", "static,-1", "dynamic,0", "guided,x", "dynamic,3,4", "banana:static", ",3"):
+            with self.subTest(value):
+                self.expect(re.escape(f'OMP_SCHEDULE="{value}": not static, dynamic, guided or auto'), OMP_SCHEDULE=value)
+
+    def test_others(self):
+        for variable, value in (("OMP_DYNAMIC", "maybe"), ("OMP_NESTED", "2"), ("OMP_MAX_ACTIVE_LEVELS", "-1"),
+                                ("OMP_MAX_ACTIVE_LEVELS", "x"), ("OMP_THREAD_LIMIT", "0"), ("OMP_STACKSIZE", "12Q"),
+                                ("OMP_STACKSIZE", ""), ("OMP_WAIT_POLICY", "lazy"), ("OMP_CANCELLATION", "please"),
+                                ("OMP_PROC_BIND", "far"), ("OMP_PLACES", "moon"), ("OMP_DISPLAY_ENV", "loudly"),
+                                ("OMP_MAX_TASK_PRIORITY", "-1"), ("OMP_NUM_TEAMS", "0"), ("OMP_ALLOCATOR", "my_own"),
+                                ("OMP_DEFAULT_DEVICE", "-2")):
+            with self.subTest(variable=variable, value=value):
+                self.expect(re.escape(f'{variable}="{value}": not '), **{variable: value})
+
+
+class good_values(unittest.TestCase):
+    def expect(self, shown, **variables):
+        done = run(trouble, "show", **variables)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(shown, done.stdout)
+
+    def test_each_has_its_effect(self):
+        self.expect("threads 5 ", OMP_NUM_THREADS="5")
+        self.expect("threads 4 schedule 2,1 levels 255", OMP_NUM_THREADS=" 4 , 2 ")
+        self.expect("schedule 3,7 ", OMP_SCHEDULE="GUIDED, 7")
+        self.expect("schedule 1,0 ", OMP_SCHEDULE="nonmonotonic:static")
+        self.expect("schedule 2,1 ", OMP_SCHEDULE="dynamic")
+        self.expect("levels 3 ", OMP_MAX_ACTIVE_LEVELS="3")
+        self.expect("nested 1", OMP_NESTED="TRUE")
+        self.expect("limit 64 ", OMP_THREAD_LIMIT="64")
+
+    def test_comity_run_nests_by_default(self):
+        self.expect("levels 255 dynamic 0 limit 2147483647 nested 1", COMITY_RUN="1")
+        self.expect("levels 1 ", COMITY_RUN="1", COMITY_NESTED="0")
+        self.expect("levels 2 ", COMITY_RUN="1", OMP_MAX_ACTIVE_LEVELS="2")
+        self.expect("levels 1 ", COMITY_RUN="1", OMP_NESTED="false")
+
+    def test_display_env_prints_the_settings(self):
+        done = run(trouble, "show", OMP_DISPLAY_ENV="true", OMP_NUM_THREADS="3,2")
+        self.assertIn("OPENMP DISPLAY ENVIRONMENT BEGIN", done.stderr)
+        self.assertIn("OMP_NUM_THREADS = '3,2'", done.stderr)
+        self.assertIn("OPENMP DISPLAY ENVIRONMENT END", done.stderr)
+
+
+class regions(unittest.TestCase):
+    """Something happens inside; no hang, no lost result."""
+
+    def expect(self, name, status=0, **options):
+        done = run(trouble, name, **options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def test_fork_outside_lets_the_child_open_regions(self):
+        self.expect("fork_outside")
+
+    def test_fork_inside_lets_the_child_leave(self):
+        self.expect("fork_inside")
+
+    def test_exit_inside_ends_the_process_with_its_status(self):
+        self.assertIn("left by exit", self.expect("exit_inside", 7).stdout)
+
+    def test_signals_inside_lose_nothing(self):
+        self.expect("signal_inside")
+
+    def test_uncaught_exception_ends_the_process_with_a_message(self):
+        done = run(uncaught)
+        self.assertEqual(done.returncode, -6)
+        self.assertIn("nobody catches this", done.stderr)
+
+    def test_waiting_threads_use_no_cpu(self):
+        self.expect("idle")
+
+    def test_what_is_not_served_ends_by_name(self):
+        done = self.expect("openacc", -6)
+        self.assertEqual(len(done.complaints), 1)
+        self.assertRegex(done.complaints[0], "^comity: acc_wait_all: not served yet")
+
+    def test_a_region_runs_with_fewer_ranks_when_there_is_no_memory(self):
+        limit = 400 << 20
+
+        def little_memory():
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+        done = self.expect("crowd", before=little_memory, OMP_NUM_THREADS="4000")
+        ranks = int(done.stdout.split()[1])
+        self.assertTrue(1 <= ranks < 4000, ranks)
+        self.assertRegex(done.stderr, f"comity: a parallel region gets {ranks} ranks instead of 4000")
+        for line in done.complaints: # there may be none for a hart's kernel thread either
+            self.assertRegex(line, "^comity: ")
+
+    def test_a_crowd_of_ranks_runs_on_two_harts(self):
+        self.assertIn("ranks 1000", self.expect("crowd", OMP_NUM_THREADS="1000").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
