@@ -56,9 +56,11 @@ namespace {
 // same order. So the first rank at a construct is the one whose number the team's count still has.
 bool take_single(thread *t) noexcept {
     std::uint64_t number = t->singles++;
-    if (t->size == 1)
-        return true;
     std::atomic<std::uint64_t> &taken = t->team->singles_taken;
+    if (t->size == 1) {
+        taken.store(number + 1, std::memory_order_relaxed);
+        return true;
+    }
     return taken.load(std::memory_order_relaxed) == number &&
            taken.compare_exchange_strong(number, number + 1, std::memory_order_relaxed);
 }
