@@ -27,6 +27,9 @@ alignas(base_scheduler) unsigned char storage[sizeof(base_scheduler)]; // never 
 constexpr std::uint64_t quantum_us = 1000;
 // A thread that needs its first hart leaves the keepers at least this long to come back.
 constexpr std::uint64_t grace_us = 20;
+// A thread that sleeps for as long as this with a kept hart does not come back soon: it waits for other threads' work, not for its turn with a
+// lock (Python's global lock changes hands every 5 ms).
+constexpr std::uint64_t asleep_us = 10'000;
 
 } // namespace
 
@@ -100,7 +103,7 @@ hart *base_scheduler::take_kept_of_sleeper() noexcept {
     const std::uint64_t now = sys::ticks();
     for (unsigned i = 0; i < count_; ++i) {
         carrier *keeper = harts_[i].keeper.load(std::memory_order_acquire); // acquire[keeper]
-        if (!keeper || now - harts_[i].kept_since.load(std::memory_order_relaxed) < grace_us * ticks_per_us())
+        if (!keeper || now - harts_[i].kept_since.load(std::memory_order_relaxed) < asleep_us * ticks_per_us())
             continue;
         const int id = harts_[i].keeper_id.load(std::memory_order_relaxed);
         const std::int64_t before = sys::thread_cpu_ns(id);

@@ -27,7 +27,7 @@ void on_unblock(comity_sched_t *self, comity_context_t *c) {
 }
 
 bool other_work(core::sched *self) noexcept {
-    return static_cast<team *>(self)->has_work(static_cast<unsigned>(core::current_carrier()->carried->id));
+    return static_cast<team *>(self)->has_work(core::current_carrier());
 }
 
 void unblock_all(core::sched *self, context *first) noexcept {
@@ -177,9 +177,9 @@ void team::resume_master(carrier *k) noexcept {
 
 // ---- What next
 
-bool team::has_work(unsigned hart) const noexcept {
+bool team::has_work(carrier *k) const noexcept {
     return ready_count_.load(std::memory_order_relaxed) != 0 || child_count_.load(std::memory_order_relaxed) != 0 ||
-           !slots_[hart].empty() || has_ranks();
+           has_ranks() || home_ready(k);
 }
 
 bool team::has_ranks() const noexcept {
@@ -231,7 +231,7 @@ void team::step(carrier *k) noexcept {
         const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
         bool work = false;
         for (unsigned i = 1; !(i % 64 == 0 && sys::ticks() - from > most); ++i) {
-            work = !slots_[hart].empty() || signal_.load(std::memory_order_relaxed) != seen || has_work(static_cast<unsigned>(hart)) || home_ready(k);
+            work = !slots_[hart].empty() || signal_.load(std::memory_order_relaxed) != seen || has_work(k);
             if (work || draining_.load(std::memory_order_relaxed) || base().pressed())
                 break;
             sys::cpu_relax();

@@ -200,7 +200,7 @@ void team::join(context *c) noexcept {
     }
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     for (unsigned i = 1; unfinished_.load(std::memory_order_acquire) != 0; ++i) { // acquire[team-join]
-        if (has_work(static_cast<unsigned>(c->on->carried->id)) || (i % 32 == 0 && sys::ticks() - from > most)) {
+        if (has_work(c->on) || (i % 32 == 0 && sys::ticks() - from > most)) {
             core::pause(c, master_parks, this);
             return;
         }

@@ -53,7 +53,8 @@ class team : public core::sched {
     void close() noexcept; // a root team that lingers: drives its harts out and unregisters it
 
     bool yield_to_others(context *c) noexcept;
-    bool has_work(unsigned hart) const noexcept; // ready contexts, ranks to take up, children that want harts
+    // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that want harts?
+    bool has_work(carrier *k) const noexcept;
     void push_ready(context *first, context *last, unsigned n) noexcept;
     void child_wants(core::sched *child) noexcept;
     void forget(core::sched *child) noexcept;
