@@ -1,0 +1,27 @@
+// Ranks 1..3 park below a function of a telling name; then rank 0 stops for the debugger.
+#include "model/spmd/team.hpp"
+#include "sync/wait_list.hpp"
+
+#include <atomic>
+
+namespace {
+std::atomic<bool> go{false};
+std::atomic<unsigned> waiting{0};
+comity::sync::wait_list list;
+
+__attribute__((noinline)) void parked_below_here(unsigned rank) {
+    waiting.fetch_add(1);
+    list.wait([] { return go.load(); });
+    asm volatile("" ::"r"(rank));
+}
+
+void body(void *, unsigned rank) {
+    if (rank != 0)
+        return parked_below_here(rank);
+    while (waiting.load() != 3)
+        comity::spmd::yield();
+    __builtin_trap();
+}
+} // namespace
+
+int main() { comity::spmd::run(comity::spmd::prepare(4), body, nullptr); }

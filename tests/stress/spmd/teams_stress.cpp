@@ -1,0 +1,156 @@
+// Teams under stress: barriers in flat and nested regions, several threads of the program at once, gangs, contended wake-ups across teams.
+// Also run under the chaos scheduler and with more harts than cores.
+#include "model/spmd/team.hpp"
+#include "sync/wait_list.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace comity;
+
+struct counting_barrier {
+    std::atomic<unsigned> arrived{0}, round{0};
+    sync::wait_list waiting;
+    unsigned size = 0;
+
+    void wait() {
+        const unsigned mine = round.load();
+        if (arrived.fetch_add(1) == size - 1) {
+            arrived = 0;
+            round.store(mine + 1);
+            waiting.wake_all();
+        } else {
+            waiting.wait([&] { return round.load() != mine; });
+        }
+    }
+};
+
+struct rounds {
+    counting_barrier barrier;
+    std::atomic<long> sum{0};
+    std::atomic<int> early{0}; // ranks that saw another one in the wrong round
+    std::vector<std::atomic<int>> at;
+    int count;
+    rounds(unsigned size, int n) : at(size), count(n) { barrier.size = size; }
+};
+
+void walk_rounds(void *argument, unsigned rank) {
+    auto *r = static_cast<rounds *>(argument);
+    for (int i = 0; i < r->count; ++i) {
+        r->at[rank] = i;
+        r->sum += rank;
+        r->barrier.wait();
+        for (const auto &other : r->at) // all have reached round i, and none has left round i + 1
+            if (other < i || other > i + 1)
+                ++r->early;
+        r->barrier.wait();
+    }
+}
+
+void check_rounds(unsigned ranks, int count) {
+    spmd::team *t = spmd::prepare(ranks);
+    ASSERT_EQ(spmd::size(t), ranks);
+    rounds r(ranks, count);
+    spmd::run(t, walk_rounds, &r);
+    ASSERT_EQ(r.sum, static_cast<long>(count) * ranks * (ranks - 1) / 2);
+    ASSERT_EQ(r.early, 0);
+}
+
+TEST(spmd_stress, barriers_separate_rounds_in_teams_of_any_size) {
+    for (int again = 0; again < 20; ++again)
+        for (const unsigned ranks : {1U, 2U, 3U, 8U, 17U})
+            check_rounds(ranks, 40);
+}
+
+TEST(spmd_stress, nested_regions_run_every_rank_once) {
+    struct leaf {
+        static void body(void *argument, unsigned) { ++*static_cast<std::atomic<int> *>(argument); }
+    };
+    struct middle {
+        static void body(void *argument, unsigned) { spmd::run(spmd::prepare(5), leaf::body, argument); }
+    };
+    for (int again = 0; again < 300; ++again) {
+        std::atomic<int> runs{0};
+        spmd::run(spmd::prepare(7), middle::body, &runs);
+        ASSERT_EQ(runs, 35);
+    }
+}
+
+TEST(spmd_stress, nested_barriers_do_not_meet) {
+    struct outer {
+        static void body(void *, unsigned rank) { check_rounds(2 + rank % 4, 10); }
+    };
+    for (int again = 0; again < 20; ++again)
+        spmd::run(spmd::prepare(6), outer::body, nullptr);
+}
+
+TEST(spmd_stress, threads_of_the_program_share_the_harts) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i)
+        threads.emplace_back([] {
+            for (int again = 0; again < 50; ++again)
+                check_rounds(8, 5);
+        });
+    for (auto &t : threads)
+        t.join();
+}
+
+TEST(spmd_stress, gang_ranks_all_run_at_once) {
+    struct gang {
+        std::atomic<unsigned> in{0};
+        unsigned size;
+        static void body(void *argument, unsigned) {
+            auto *g = static_cast<gang *>(argument);
+            ++g->in;
+            while (g->in < g->size) { // tells nobody that it waits
+            }
+        }
+    };
+    for (int again = 0; again < 60; ++again)
+        for (const unsigned ranks : {2U, 3U, 5U}) {
+            gang g;
+            g.size = ranks;
+            spmd::run(spmd::prepare(ranks), gang::body, &g, spmd::region_kind::gang);
+            ASSERT_EQ(g.in, ranks);
+        }
+}
+
+// A rank of one team wakes ranks of others: late wake-ups meet teams that end.
+TEST(spmd_stress, a_lock_across_teams_excludes_and_loses_nobody) {
+    struct lock {
+        std::atomic<bool> held{false};
+        sync::wait_list waiting;
+        long value = 0;
+        void add() {
+            waiting.wait([&] { return !held.exchange(true); });
+            ++value;
+            held.store(false);
+            waiting.wake_one();
+        }
+        static void body(void *argument, unsigned) {
+            for (int i = 0; i < 20; ++i)
+                static_cast<lock *>(argument)->add();
+        }
+    } shared;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i)
+        threads.emplace_back([&] {
+            for (int again = 0; again < 40; ++again)
+                spmd::run(spmd::prepare(4), lock::body, &shared);
+        });
+    for (auto &t : threads)
+        t.join();
+    EXPECT_EQ(shared.value, 3L * 40 * 4 * 20);
+}
+
+TEST(spmd_stress, threads_that_come_and_go_leave_nothing_behind) {
+    for (int again = 0; again < 60; ++again)
+        std::thread([] { check_rounds(3, 3); }).join();
+}
+
+} // namespace

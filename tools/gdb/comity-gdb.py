@@ -1,0 +1,147 @@
+"""gdb commands for Comity: the contexts of the process and where the parked ones stand.
+
+    (gdb) source /usr/share/comity/comity-gdb.py
+    (gdb) comity threads        every context: id, kind, state, kernel thread, where it is parked
+    (gdb) comity bt ID          the backtrace of context ID (or: comity bt all)
+
+Reads the list that src/core/context.cpp keeps and the frame that src/core/arch saves; needs libcomity's debug information.
+"""
+
+import gdb
+
+STATES = ["fresh", "running", "parked", "exited"]
+# Offsets in the frame at a parked context's saved stack pointer (src/core/arch/switch_*.S), and what is above the frame.
+FRAMES = {
+    "x86-64": ({"r15": 8, "r14": 16, "r13": 24, "r12": 32, "rbx": 40, "rbp": 48, "rip": 56}, "rsp", 64),
+    "aarch64": ({"x29": 0, "pc": 8, "x30": 8, "x19": 16, "x20": 24, "x21": 32, "x22": 40, "x23": 48, "x24": 56,
+                 "x25": 64, "x26": 72, "x27": 80, "x28": 88}, "sp", 176),
+}
+
+
+def machine():
+    name = gdb.selected_inferior().architecture().name()
+    if "x86-64" in name:
+        return FRAMES["x86-64"]
+    if "aarch64" in name:
+        return FRAMES["aarch64"]
+    raise gdb.GdbError(f"comity: no contexts are known on {name}")
+
+
+def word(address):
+    kind = gdb.lookup_type("unsigned long")
+    return int(gdb.Value(address).cast(kind.pointer()).dereference())
+
+
+def contexts():
+    """Every context of the process, in the order of their ids."""
+    head = None
+    for name in ("comity::core::comity_all_contexts", "comity_all_contexts"):
+        symbol = gdb.lookup_global_symbol(name) or gdb.lookup_static_symbol(name)
+        if symbol is not None:
+            head = symbol.value()
+            break
+    if head is None:
+        raise gdb.GdbError("comity: the process has no libcomity, or its debug information is missing")
+    found = []
+    at = head
+    while int(at):
+        c = at.dereference()
+        found.append(c)
+        at = c["all_next"]
+    return sorted(found, key=lambda c: int(c["id"]))
+
+
+def state(c):
+    return STATES[int(c["state"])]
+
+
+def kind(c):
+    if int(c["home"]):
+        return "native"
+    return "full" if int(c["tls_base"]) else "bare"
+
+
+def kernel_thread(c):
+    return int(c["on"]["kernel_id"]) if state(c) == "running" and int(c["on"]) else None
+
+
+def parked_frame(c):
+    """The registers of a parked context, by name."""
+    offsets, stack, size = machine()
+    sp = int(c["sp"])
+    registers = {name: word(sp + offset) for name, offset in offsets.items()}
+    registers[stack] = sp + size
+    return registers
+
+
+def backtrace(c, depth=40):
+    if state(c) == "running":
+        thread = kernel_thread(c)
+        for t in gdb.selected_inferior().threads():
+            if t.ptid[1] == thread:
+                before = gdb.selected_thread()
+                t.switch()
+                text = gdb.execute(f"bt {depth}", to_string=True)
+                before.switch()
+                return text
+        return f"runs on kernel thread {thread}\n"
+    if state(c) != "parked":
+        return f"{state(c)}: it has no frames\n"
+    registers = parked_frame(c)
+    gdb.execute("frame 0", to_string=True)
+    before = {name: int(gdb.parse_and_eval(f"${name}")) for name in registers}
+    try:
+        for name, value in registers.items():
+            gdb.execute(f"set ${name} = {value}", to_string=True)
+        return gdb.execute(f"bt {depth}", to_string=True)
+    finally:
+        for name, value in before.items():
+            gdb.execute(f"set ${name} = {value & (2**64 - 1)}", to_string=True)
+
+
+class Comity(gdb.Command):
+    """Contexts of a process that runs on Comity: comity threads, comity bt ID|all."""
+
+    def __init__(self):
+        super().__init__("comity", gdb.COMMAND_STACK, prefix=True)
+
+
+class Threads(gdb.Command):
+    """Lists every context: id, kind, state, kernel thread, and where the parked ones stand."""
+
+    def __init__(self):
+        super().__init__("comity threads", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument, from_tty):
+        print(f"{'id':>6} {'kind':<7} {'state':<8} {'kernel':>8}  where")
+        for c in contexts():
+            where = ""
+            if state(c) == "parked":
+                lines = [l for l in backtrace(c, 12).splitlines() if l.startswith("#")]
+                inner = [l for l in lines if "comity::" not in l and "comity_arch" not in l]
+                where = (inner or lines or [""])[0].split(None, 1)[-1]
+            print(f"{int(c['id']):>6} {kind(c):<7} {state(c):<8} {kernel_thread(c) or '':>8}  {where}")
+
+
+class Backtrace(gdb.Command):
+    """The backtrace of one context: comity bt ID, or of all: comity bt all."""
+
+    def __init__(self):
+        super().__init__("comity bt", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        wanted = argument.strip()
+        if not wanted:
+            raise gdb.GdbError("comity bt: name a context, as `comity threads` lists them, or `all`")
+        every = contexts()
+        chosen = [c for c in every if wanted == "all" or str(int(c["id"])) == wanted]
+        if not chosen:
+            raise gdb.GdbError(f"comity bt: there is no context {wanted}; `comity threads` lists them")
+        for c in chosen:
+            print(f"context {int(c['id'])} ({kind(c)}, {state(c)})")
+            print(backtrace(c), end="")
+
+
+Comity()
+Threads()
+Backtrace()
