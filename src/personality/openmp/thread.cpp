@@ -74,6 +74,7 @@ thread *new_root() noexcept {
 void free_root(thread *t) noexcept {
     if (t->child)
         free_team(t->child);
+    free_dependences(&t->implicit);
     free_ring(t->team);
     std::free(t->team); // the first member of its root
 }
@@ -119,9 +120,11 @@ team *child_team(thread *parent, unsigned size) noexcept {
 }
 
 void free_team(team *t) noexcept {
-    for (unsigned i = 0; i < t->capacity; ++i)
+    for (unsigned i = 0; i < t->capacity; ++i) {
         if (t->threads[i]->child)
             free_team(t->threads[i]->child);
+        free_dependences(&t->threads[i]->implicit);
+    }
     for (unsigned i = 0; i < t->chunks; ++i) std::free(t->chunk[i]);
     std::free(t->threads);
     free_ring(t);
