@@ -87,10 +87,9 @@ unsigned base_scheduler::idle_count() const noexcept {
 // ---- Kept harts
 
 hart *base_scheduler::take_kept(std::uint64_t grace) noexcept {
-    const std::uint64_t now = sys::ticks();
     for (unsigned i = 0; i < count_; ++i) {
         carrier *keeper = harts_[i].keeper.load(std::memory_order_acquire); // acquire[keeper]
-        if (keeper && now - harts_[i].kept_since.load(std::memory_order_relaxed) >= grace &&
+        if (keeper && sys::ticks() - harts_[i].kept_since.load(std::memory_order_relaxed) >= grace &&
             harts_[i].keeper.compare_exchange_strong(keeper, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
             return &harts_[i];
     }
@@ -210,11 +209,14 @@ bool base_scheduler::serve_demand(hart *h) noexcept {
 }
 
 void base_scheduler::release(hart *h) noexcept {
-    for (;;) {
-        if (pressed() && serve_demand(h))
-            return;
+    for (bool carried = true;;) {
+        if (pressed()) {
+            if (serve_demand(h))
+                return;
+            carried = has_worker(h); // to be asked while the hart is ours
+        }
         put_idle(h);
-        if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && !has_worker(h)))
+        if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && !carried))
             return;
         if (!claim_idle(h))
             return; // whoever claimed it serves somebody

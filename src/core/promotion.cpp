@@ -64,7 +64,6 @@ void run_promoted(void *argument) {
     c->shares_tls = false;
     *p->k.caught = c->caught;
     *p->k.slot = c;
-    drop_kept_hart(&p->k);
     note_asleep();
     p->fn(p->arg); // demote's `then`
 }
@@ -88,6 +87,7 @@ bool is_promoted(const context *c) noexcept { return c->promoted && c->home == &
 
 void demote(context *c, void (*then)(void *), void *arg) noexcept {
     promotion *p = c->promoted;
+    drop_kept_hart(&p->k); // here, where there is stack enough
     p->fn = then;
     p->arg = arg;
     c->home = nullptr;
