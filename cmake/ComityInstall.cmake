@@ -25,6 +25,7 @@ foreach(page ${man_pages})
   string(REGEX MATCH "[1-9]$" section ${page})
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/comity-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/comity)
 set(completions ${PROJECT_SOURCE_DIR}/tools/comity/completions)
 foreach(pair comity.bash>bash-completion/completions/comity _comity>zsh/site-functions/_comity
              comity.fish>fish/vendor_completions.d/comity.fish)
