@@ -8,7 +8,6 @@ namespace comity::openmp {
 std::atomic<region_function> taskless[remembered_functions];
 
 void open_barrier(team *tm) noexcept {
-    tm->all_arrived = false;
     tm->arrived.store(0, std::memory_order_relaxed);
     // Whoever sees it sees what all ranks did before they came: release[barrier-open].
     tm->generation.store(tm->generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);

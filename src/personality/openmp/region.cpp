@@ -63,6 +63,16 @@ void give_to_limit(thread *t, unsigned ranks) noexcept {
     t->team->busy.fetch_sub(ranks - 1, std::memory_order_relaxed);
 }
 
+// After the join: did the region make tasks? Then somebody who fulfilled an event may still be about to let go of the team.
+bool forget_tasks(team *tm) noexcept {
+    if (!tm->makes_tasks.load(std::memory_order_relaxed))
+        return false;
+    tm->makes_tasks.store(false, std::memory_order_relaxed);
+    tm->tasks_lock.lock();
+    tm->tasks_lock.unlock();
+    return true;
+}
+
 // After the join: only rank 0 is left.
 void tidy(team *tm, thread *first) noexcept {
     if (tm->unfinished.load(std::memory_order_acquire)) // acquire[task-done]
@@ -139,7 +149,7 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
         tm->gather = may_make_tasks(r.function);
         spmd::run(contexts, rank_body, tm, r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative);
         if (tm->gather || tm->makes_tasks.load(std::memory_order_relaxed)) [[unlikely]]
-            remember_tasks(r.function, tm->makes_tasks.exchange(false, std::memory_order_relaxed));
+            remember_tasks(r.function, forget_tasks(tm));
     } else {
         tm->gather = false;
         rank_body(tm, 0);

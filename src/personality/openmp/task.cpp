@@ -104,8 +104,10 @@ void complete(task *t) noexcept {
     drop_reference(parent);
     drop_reference(t);
     // The creators add to this one without the lock: acq_rel[task-done].
-    if (tm->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1 && tm->all_arrived)
+    if (tm->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1 && tm->all_arrived) {
+        tm->all_arrived = false;
         open_barrier(tm);
+    }
 }
 
 // ---- Without it ----------------------------------------------------------------------------------------------
