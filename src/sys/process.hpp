@@ -1,6 +1,8 @@
 // What the C library calls back in the life of a process and of its threads: once, at a fork, at a thread's end.
 #pragma once
 
+#include "sys/shared.hpp"
+
 namespace comity::sys {
 
 // Runs a function once in the process: who comes first runs it, the others wait in the kernel. The child of a fork in
@@ -15,7 +17,7 @@ private:
 
 // Calls `before` in the thread that forks, then `parent` or `child` in it. Any thread, once for each set; false: no
 // memory.
-[[nodiscard]] bool at_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept;
+[[nodiscard]] COMITY_SHARED bool at_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept;
 
 // Calls a function when a kernel thread that has armed it ends, however that was made.
 class thread_end {

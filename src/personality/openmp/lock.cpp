@@ -3,6 +3,8 @@
 #include "core/spinlock.hpp"
 #include "sync/wait_list.hpp"
 #include "sys/clock.hpp"
+#include "sys/message.hpp"
+#include "sys/process.hpp"
 
 namespace comity::openmp {
 namespace {
@@ -44,6 +46,19 @@ waiter *take_first(bucket &b, const void *lock, bool &more) noexcept {
         b.last = previous;
     for (waiter *other = w->next; other && !more; other = other->next) more = other->lock == lock;
     return w;
+}
+
+// The child of a fork has no waiters, and nobody in it holds a list, whatever the other threads were at.
+void empty_table() noexcept {
+    for (bucket &b : table) {
+        b.lock.unlock();
+        b.first = b.last = nullptr;
+    }
+}
+
+__attribute__((constructor)) void watch_forks() noexcept {
+    if (!sys::at_fork(nullptr, nullptr, empty_table))
+        sys::warn("no memory to prepare for fork: a child process may hang in a lock");
 }
 
 constexpr unsigned spins = 100; // a short critical region of another hart is over by then
@@ -96,13 +111,6 @@ void word_lock::unlock_slowly() noexcept {
         next->changed.wake_one();
     }
     b.lock.unlock();
-}
-
-void reset_lock_table() noexcept {
-    for (bucket &b : table) {
-        b.lock.unlock();
-        b.first = b.last = nullptr;
-    }
 }
 
 } // namespace comity::openmp

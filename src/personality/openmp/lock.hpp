@@ -37,7 +37,4 @@ class word_lock {
 };
 static_assert(sizeof(word_lock) == 4);
 
-// A child process has no waiters, and nobody in it holds the table's locks. In the child of fork.
-void reset_lock_table() noexcept;
-
 } // namespace comity::openmp

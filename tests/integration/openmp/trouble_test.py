@@ -100,8 +100,8 @@ class regions(unittest.TestCase):
     def test_fork_outside_lets_the_child_open_regions(self):
         self.expect("fork_outside")
 
-    def test_fork_inside_lets_the_child_leave(self):
-        self.expect("fork_inside")
+    def test_fork_inside_lets_the_child_open_regions(self):
+        self.expect("fork_inside", OMP_MAX_ACTIVE_LEVELS="4")
 
     def test_exit_inside_ends_the_process_with_its_status(self):
         self.assertIn("left by exit", self.expect("exit_inside", 7).stdout)
