@@ -321,6 +321,8 @@ void begin_group(thread *t) noexcept {
         sys::fatal("GOMP_taskgroup_start", "no memory");
     new (group) taskgroup;
     group->outer = t->task->group;
+    if (group->outer)
+        group->reductions = group->outer->reductions; // a task in the inner group may take part in them
     t->task->group = group;
 }
 

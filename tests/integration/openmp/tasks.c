@@ -196,6 +196,11 @@ static void task_reductions_combine_all(void) {
     for (int i = 0; i < 100; i++) {
 #pragma omp task in_reduction(+ : sum)
         sum += i;
+#pragma omp taskgroup /* the inner group's tasks take part too */
+        {
+#pragma omp task in_reduction(+ : sum)
+            sum += 2 * i;
+        }
     }
 #pragma omp parallel num_threads(threads) reduction(task, + : region_sum)
     {
@@ -210,7 +215,7 @@ static void task_reductions_combine_all(void) {
 #pragma omp task in_reduction(+ : loop_sum)
         loop_sum += 2;
     }
-    CHECK_EQUAL(sum, 4950);
+    CHECK_EQUAL(sum, 3 * 4950);
     CHECK_EQUAL(region_sum, 11 * threads);
     CHECK_EQUAL(loop_sum, 150);
 }

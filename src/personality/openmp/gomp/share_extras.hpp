@@ -21,8 +21,7 @@ inline void join_extras(thread *t, bool first, std::uintptr_t *reductions, void 
         return; // the region was cancelled
     if (reductions) {
         taskgroup *group = t->task->group;
-        std::uintptr_t *outer = group->outer ? group->outer->reductions : nullptr;
-        chain_reductions(reductions, outer, first ? nullptr : share->reductions, t->size);
+        chain_reductions(reductions, group->reductions, first ? nullptr : share->reductions, t->size);
         group->reductions = reductions;
         if (first)
             share->reductions = reductions;
