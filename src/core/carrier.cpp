@@ -123,6 +123,18 @@ struct entry_state {
         c->fn(c->arg);
         sys::fatal("comity_context_run", "the context's function returned; it must end with comity_context_exit");
     }
+    // Also the way back: nothing happened on this carrier since the call but calls that came back themselves.
+    static COMITY_UNSANITIZED void call_entry(void *a, void *b) {
+        auto *c = static_cast<context *>(a);
+        auto *from = static_cast<context *>(b);
+        arrived(c);
+        c->fn(c->arg);
+        carrier *k = c->on;
+        c->state = context_state::exited;
+        from->state = context_state::running;
+        set_current(k, c, from);
+        k->count.switches.take_back(2);
+    }
 };
 
 } // namespace
@@ -149,6 +161,24 @@ COMITY_UNSANITIZED void switch_start(context *from, context *to, void (*fn)(void
     set_current(k, from, to);
     arch::comity_arch_save_call(&from->sp, to->stack_top, entry_state::start_entry, to, k);
     arrived(from);
+}
+
+COMITY_UNSANITIZED void call(context *from, context *to, void (*fn)(void *), void *arg) noexcept {
+    chaos_point();
+    carrier *k = from->on;
+    from->state = context_state::paused;
+    to->state = context_state::running;
+    to->fn = fn;
+    to->arg = arg;
+    set_current(k, from, to);
+    to->called_on = k;
+    to->called_at = k->count.switches.get();
+    arch::comity_arch_call(&from->sp, to->stack_top, entry_state::call_entry, to, from);
+    arrived(from);
+}
+
+bool unbroken(const context *to) noexcept {
+    return to->on == to->called_on && to->on->count.switches.get() == to->called_at;
 }
 
 COMITY_UNSANITIZED void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept {

@@ -42,6 +42,7 @@ class parker {
 class counter {
   public:
     void operator++() noexcept { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+    void take_back(std::uint64_t n) noexcept { value_.store(get() - n, std::memory_order_relaxed); }
     void add(const counter &other) noexcept { value_.store(get() + other.get(), std::memory_order_relaxed); }
     std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
@@ -104,6 +105,12 @@ inline bool on_transition(const carrier *k) noexcept { return k->current == &k->
 void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept;
 // Stops `from` and starts fn(arg) on the fresh (or exited) context `to`.
 void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after, void *after_arg) noexcept;
+// Stops `from` and runs fn(arg) on the fresh (or exited) `to` as if it were called ("Return on completion": README.md). When fn ends with `to` unbroken, it
+// returns, and `from` goes on without a switch. Else `to` was stopped meanwhile: fn must end with exit_context, and somebody else resumes `from`,
+// or never does if it is a transition context.
+void call(context *from, context *to, void (*fn)(void *), void *arg) noexcept;
+// In a called context: was it never stopped, so that its fn may return?
+bool unbroken(const context *to) noexcept;
 // Stops `from` and runs fn(from, arg) on the carrier's transition context.
 void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 

@@ -39,6 +39,7 @@ struct alignas(64) comity_context {
     comity::core::sched *owner = nullptr;    // its scheduler; null: an adopted thread outside every scheduler
     comity::core::carrier *home = nullptr;   // native contexts: the only carrier that may run it
     comity::core::context *next = nullptr;   // link in a list of its scheduler or of a synchronisation object
+    std::uint64_t called_at = 0;             // core::call: the carrier's count of switches when it was called
     bool shares_tls = false;                 // bare, native or promoted: others run on the same TLS block
     comity::core::context_state state = comity::core::context_state::fresh;
 
@@ -47,6 +48,7 @@ struct alignas(64) comity_context {
     comity::sys::stack_memory stack;         // bare contexts: the stack; full ones have the donor's
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
+    comity::core::carrier *called_on = nullptr; // core::call: the carrier on which it was called
     void *local = nullptr;                   // comity_context_local
     comity::core::exception_state caught;    // saved while paused, when the TLS is shared
     comity::core::promotion *promoted = nullptr; // a full context's means to run on its donor's own kernel thread

@@ -10,6 +10,7 @@
 namespace comity::core {
 
 struct sched;
+struct unit_hooks; // pool/unit.hpp
 
 // What Comity's own schedulers tell the layers above beyond the seven callbacks. Others have none.
 struct sched_hooks {
@@ -17,6 +18,7 @@ struct sched_hooks {
     bool (*other_work)(sched *self) noexcept;
     // unblock for a list (by context::next) of contexts of this scheduler.
     void (*unblock_all)(sched *self, context *first) noexcept;
+    const unit_hooks *units = nullptr; // schedulers of units
 };
 
 // Lives in the 128 bytes of comity_sched.

@@ -89,6 +89,33 @@ comity_arch_save_call:
         .cfi_endproc
         .size   comity_arch_save_call, .-comity_arch_save_call
 
+/* void comity_arch_call(void **save /x0/, void *stack_top /x1/, entry_fn entry /x2/, void *a /x3/, void *b /x4/) */
+        .globl  comity_arch_call
+        .hidden comity_arch_call
+        .type   comity_arch_call, %function
+        .p2align 4
+comity_arch_call:
+        .cfi_startproc
+        hint    #34
+        FRAME_SAVE
+        mov     x9, sp
+        str     x9, [x0]
+        .cfi_endproc
+        .cfi_startproc                  /* from here on a backtrace ends: the stack is new */
+        .cfi_undefined x30
+        mov     sp, x1
+        str     x9, [sp, #-16]!
+        mov     x0, x3
+        mov     x1, x4
+        blr     x2
+        ldr     x9, [sp]                /* entry has left the saved registers as they were: drop the frame */
+        mov     sp, x9
+        ldr     x30, [sp, #8]
+        add     sp, sp, #FRAME
+        ret
+        .cfi_endproc
+        .size   comity_arch_call, .-comity_arch_call
+
 /* void comity_arch_jump_call(void *stack_top /x0/, entry_fn entry /x1/, void *a /x2/, void *b /x3/) */
         .globl  comity_arch_jump_call
         .hidden comity_arch_jump_call

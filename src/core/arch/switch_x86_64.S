@@ -86,6 +86,32 @@ comity_arch_save_call:
         .cfi_endproc
         .size   comity_arch_save_call, .-comity_arch_save_call
 
+/* void comity_arch_call(void **save /rdi/, void *stack_top /rsi/, entry_fn entry /rdx/, void *a /rcx/, void *b /r8/) */
+        .globl  comity_arch_call
+        .hidden comity_arch_call
+        .type   comity_arch_call, @function
+        .p2align 4
+comity_arch_call:
+        .cfi_startproc
+        endbr64
+        FRAME_SAVE
+        movq    %rsp, (%rdi)
+        movq    %rsp, %rax
+        .cfi_endproc
+        .cfi_startproc                  /* from here on a backtrace ends: the stack is new */
+        .cfi_undefined rip
+        movq    %rsi, %rsp
+        pushq   %rax                    /* twice: the stack stays aligned */
+        pushq   %rax
+        movq    %rcx, %rdi
+        movq    %r8, %rsi
+        call    *%rdx
+        popq    %rsp                    /* entry has left the saved registers as they were: drop the frame */
+        addq    $56, %rsp
+        ret
+        .cfi_endproc
+        .size   comity_arch_call, .-comity_arch_call
+
 /* void comity_arch_jump_call(void *stack_top /rdi/, entry_fn entry /rsi/, void *a /rdx/, void *b /rcx/) */
         .globl  comity_arch_jump_call
         .hidden comity_arch_jump_call
