@@ -1,0 +1,349 @@
+#include "scheduler/work_stealing.hpp"
+
+#include "core/base.hpp"
+#include "core/runtime.hpp"
+
+#include <new>
+
+namespace comity {
+
+using core::base;
+
+namespace scheduler {
+
+namespace {
+
+work_stealing *as_own(comity_sched_t *s) noexcept { return static_cast<work_stealing *>(core::unwrap(s)); }
+work_stealing *as_own(unit_scheduler *s) noexcept { return static_cast<work_stealing *>(s); }
+
+void on_request(comity_sched_t *self, comity_sched_t *child, int) { as_own(self)->child_wants(core::unwrap(child)); }
+void on_unregister(comity_sched_t *self, comity_sched_t *child) { as_own(self)->child_ends(core::unwrap(child)); }
+void on_hart(comity_sched_t *self) { as_own(self)->next(core::current_carrier()); }
+void on_enter(comity_sched_t *self) {
+    carrier *k = core::current_carrier();
+    as_own(self)->arrives(k);
+    as_own(self)->next(k);
+}
+void on_yield(comity_sched_t *self, comity_sched_t *) { on_hart(self); }
+void on_block(comity_sched_t *self, comity_context_t *) { on_hart(self); }
+void on_unblock(comity_sched_t *self, comity_context_t *c) { as_own(self)->make_ready(core::unwrap(c), core::unwrap(c), 1); }
+
+constexpr comity_sched_callbacks_t callbacks{nullptr, on_unregister, on_request, on_enter, on_yield, on_block, on_unblock};
+
+constexpr core::unit_hooks unit_callbacks{
+    [](unit_scheduler *s, carrier *k, unit *u) noexcept { return as_own(s)->push(k, u); },
+    [](unit_scheduler *s, carrier *k, const unit *u) noexcept { return as_own(s)->take_back(k, u); },
+    [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
+    [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); }};
+
+// After this time a hart goes where it is waited for.
+constexpr std::uint64_t quantum_us = 1000;
+
+bool other_work(core::sched *s) noexcept { return static_cast<work_stealing *>(s)->has_work(core::current_carrier()); }
+
+void unblock_all(core::sched *s, context *first) noexcept {
+    context *head = nullptr, *tail = nullptr;
+    unsigned n = 0;
+    for (context *next; first; first = next) {
+        next = first->next;
+        first->next = nullptr;
+        if (first->home) { // runs on its own thread only: cannot stand in a queue that others take from
+            static_cast<work_stealing *>(s)->make_ready(first, first, 1);
+            continue;
+        }
+        (tail ? tail->next : head) = first;
+        tail = first;
+        ++n;
+    }
+    if (n)
+        static_cast<work_stealing *>(s)->make_ready(head, tail, n);
+}
+
+constexpr core::sched_hooks hooks{other_work, unblock_all, &unit_callbacks};
+
+} // namespace
+
+// ---- Begin and end
+
+work_stealing *work_stealing::open() noexcept {
+    core::ensure_started();
+    const unsigned n = base().hart_count();
+    auto *s = new (std::nothrow) work_stealing;
+    auto *slots = static_cast<slot *>(::operator new((n + 1) * sizeof(slot), std::align_val_t{alignof(slot)}, std::nothrow));
+    auto *tallies = new (std::nothrow) tally[n];
+    if (!s || !slots || !tallies) {
+        ::operator delete(slots, std::align_val_t{alignof(slot)});
+        delete[] tallies;
+        delete s;
+        return nullptr;
+    }
+    for (unsigned i = 0; i <= n; ++i)
+        new (&slots[i]) slot(n > 1);
+    s->harts = n;
+    s->slots_ = slots;
+    s->tallies = tallies;
+    core::register_sched(s, &scheduler::callbacks);
+    s->hooks = &scheduler::hooks;
+    s->arrives(s->registrant->on);
+    return s;
+}
+
+work_stealing::~work_stealing() {
+    for (unsigned i = 0; slots_ && i <= harts; ++i)
+        slots_[i].~slot();
+    ::operator delete(slots_, std::align_val_t{alignof(slot)});
+    delete[] tallies;
+}
+
+void work_stealing::close() noexcept {
+    while (!all_ended())
+        core::pause(registrant, [](context *, void *self) {
+            auto *s = static_cast<work_stealing *>(self);
+            s->closing_.store(true, std::memory_order_relaxed);
+            std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[closing]
+            s->next(core::current_carrier());
+        }, this);
+    core::unregister_sched("comity_threads_end");
+    delete this;
+}
+
+// A hart that finds nothing to do looks whether that is the end. Here and in close(): the fence stands between writing one's own mark and reading
+// the other's, so one of the two sees both.
+void work_stealing::tell_closer() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[closing]
+    if (!closing_.load(std::memory_order_relaxed) || !all_ended())
+        return;
+    if (closing_.exchange(false, std::memory_order_acq_rel)) // acq_rel[closing-mark]
+        core::unblock(registrant);
+}
+
+// ---- Work comes
+
+bool work_stealing::push(carrier *k, unit *u) noexcept {
+    if (!slots_[k->carried->id].fresh.push(u))
+        return false;
+    const std::uint64_t a = account.load(std::memory_order_relaxed);
+    // Without a fence: the work is not lost if a hart leaves at this moment, the calling one will come to it.
+    if (harts_of(a) < harts && wanted_of(a) == 0)
+        ask_for_harts(1);
+    return true;
+}
+
+void work_stealing::make_ready(context *first, context *last, unsigned n) noexcept {
+    pin(); // a context that is ready may run and end the scheduler before we are done here
+    if (first->home) {
+        core::post_home(first);
+    } else {
+        carrier *k = core::current_carrier();
+        enqueue(slots_[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, n);
+        call_harts(n);
+    }
+    unpin();
+}
+
+void work_stealing::enqueue(slot &s, context *first, context *last, unsigned n) noexcept {
+    last->next = nullptr;
+    s.lock.lock();
+    (s.last ? s.last->next : s.first) = first;
+    s.last = last;
+    s.ready.store(s.ready.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    s.lock.unlock();
+}
+
+// The calling hart, which stays in the scheduler and comes to it itself, puts a context that yielded behind the others.
+void work_stealing::put_back(context *c) noexcept {
+    if (c->home)
+        core::post_home(c);
+    else
+        enqueue(slots_[core::current_carrier()->carried->id], c, c, 1);
+}
+
+// There is new work, which must not be left behind: something is wanted afterwards, so that a hart which leaves at this moment comes back (core::yield).
+void work_stealing::call_harts(unsigned n) noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
+    const std::uint64_t a = account.load(std::memory_order_relaxed);
+    if (wanted_of(a) != 0)
+        return;
+    if (harts_of(a) < harts)
+        ask_for_harts(n < harts - harts_of(a) ? n : harts - harts_of(a));
+    else
+        want(1);
+}
+
+void work_stealing::ask_for_harts(unsigned n) noexcept {
+    want(n);
+    parent->callbacks->request(handle(parent), handle(this), static_cast<int>(n));
+}
+
+void work_stealing::child_wants(core::sched *child) noexcept {
+    children_.add(child);
+    call_harts(1);
+}
+
+// ---- Work is found
+
+bool work_stealing::has_work(const carrier *k) const noexcept {
+    if (home_ready(k) || !children_.empty())
+        return true;
+    for (unsigned i = 0; i <= harts; ++i)
+        if (slots_[i].ready.load(std::memory_order_relaxed) != 0 || !slots_[i].fresh.empty())
+            return true;
+    return false;
+}
+
+context *work_stealing::take_ready(slot &s) noexcept {
+    if (s.ready.load(std::memory_order_relaxed) == 0)
+        return nullptr;
+    s.lock.lock();
+    context *c = s.first;
+    if (c) {
+        s.first = c->next;
+        if (!s.first)
+            s.last = nullptr;
+        s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+    s.lock.unlock();
+    return c;
+}
+
+unit *work_stealing::steal_fresh(carrier *k) noexcept {
+    const unsigned own = static_cast<unsigned>(k->carried->id), from = core::chaos_on ? core::chaos_random() % harts : own + 1;
+    for (unsigned i = 0; i < harts; ++i) {
+        slot &victim = slots_[(from + i) % harts];
+        if (victim.fresh.empty())
+            continue;
+        if (unit *u = victim.fresh.steal()) {
+            ++k->count.steals;
+            return u;
+        }
+    }
+    return nullptr;
+}
+
+context *work_stealing::steal_ready(carrier *k) noexcept {
+    const unsigned own = static_cast<unsigned>(k->carried->id);
+    for (unsigned i = 1; i <= harts; ++i) {
+        const unsigned victim = (own + i) % (harts + 1);
+        if (context *c = take_ready(slots_[victim])) {
+            if (victim != harts)
+                ++k->count.steals;
+            return c;
+        }
+    }
+    return nullptr;
+}
+
+// Fresh units and contexts that may go on take turns, so that neither can starve the other.
+void work_stealing::next(carrier *k) noexcept {
+    for (;;) {
+        slot &own = slots_[k->carried->id];
+        if (should_give_way(own))
+            core::yield(k);
+        if (++own.turns % 2) {
+            if (home_ready(k))
+                go_home(k);
+            if (context *c = take_ready(own))
+                core::resume(k, c);
+        }
+        if (unit *u = core::chaos_chance(4) ? nullptr : own.fresh.pop()) {
+            call_help(own);
+            u->run(u, k);
+            continue;
+        }
+        if (context *c = take_ready(own))
+            core::resume(k, c);
+        if (home_ready(k))
+            go_home(k);
+        if (context *c = steal_ready(k))
+            core::resume(k, c);
+        if (unit *u = steal_fresh(k)) {
+            u->run(u, k);
+            continue;
+        }
+        if (core::sched *child = children_.pick())
+            core::enter(k, child);
+        if (!wait_for_work(k)) {
+            tell_closer();
+            core::yield(k);
+        }
+    }
+}
+
+// Others wait for a hart, this one has been here for long, and it is not the last: it goes.
+bool work_stealing::should_give_way(const slot &own) const noexcept {
+    return parent == &base() && base().pressed() && harts_of(account.load(std::memory_order_relaxed)) > 1 &&
+           sys::ticks() - own.entered_at > quantum_us * core::ticks_per_us();
+}
+
+// After a unit ended here and others are left: a hart that gave way, or none yet, could help.
+void work_stealing::call_help(const slot &own) noexcept {
+    const std::uint64_t a = account.load(std::memory_order_relaxed);
+    if (harts_of(a) < harts && wanted_of(a) == 0 && !own.fresh.empty())
+        ask_for_harts(1);
+}
+
+// A hart of a root waits a little before it leaves: new work mostly follows soon.
+bool work_stealing::wait_for_work(carrier *k) noexcept {
+    if (parent != &base())
+        return false;
+    const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
+    for (unsigned i = 1; !(i % 16 == 0 && sys::ticks() - from > most); ++i) {
+        if (has_work(k))
+            return true;
+        if (closing_.load(std::memory_order_relaxed) || base().pressed())
+            return false;
+        sys::cpu_relax();
+    }
+    return false;
+}
+
+void work_stealing::yield(context *c) noexcept {
+    carrier *k = c->on;
+    slot &own = slots_[k->carried->id];
+    if ((!own.fresh.empty() && own.turns % 2) || home_ready(k)) {
+        core::pause(c, [](context *self, void *s) {
+            auto *scheduler = static_cast<work_stealing *>(s);
+            scheduler->put_back(self);
+            scheduler->next(core::current_carrier());
+        }, this);
+        return;
+    }
+    ++own.turns;
+    context *other = take_ready(own);
+    if (!other)
+        other = steal_ready(k);
+    if (!other && !own.fresh.empty())
+        return yield(c); // its turn
+    if (other)
+        core::switch_to(c, other, [](void *self) {
+            auto *before = static_cast<context *>(self);
+            static_cast<work_stealing *>(before->owner)->put_back(before);
+        }, c);
+}
+
+// ---- Contexts of adopted threads run on their own carrier
+
+bool work_stealing::home_ready(const carrier *k) const noexcept {
+    if (!k->native || k->home.load(std::memory_order_relaxed) != carrier::home_state::ready)
+        return false;
+    const core::sched *s = k->native->owner;
+    while (s && s != this)
+        s = s->parent;
+    return s;
+}
+
+// The thread's own computation goes on, in a scheduler at or below this one.
+void work_stealing::go_home(carrier *k) noexcept {
+    core::take_home(k);
+    for (core::sched *s = k->native->owner; s != this; s = s->parent)
+        s->account.fetch_add(one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    k->current_sched = k->native->owner;
+    core::resume(k, k->native);
+}
+
+} // namespace scheduler
+
+unit_scheduler *open_default_scheduler() noexcept { return scheduler::work_stealing::open(); }
+void end_default_scheduler(unit_scheduler *s) noexcept { static_cast<scheduler::work_stealing *>(s)->close(); }
+
+} // namespace comity

@@ -1,0 +1,66 @@
+// A scheduler of units in the tree: each hart has a deque of fresh units, newest first, and a queue of contexts that may go on, oldest first; a hart
+// without work steals, and gives itself back to the parent when there is nothing. Protocols: README.md.
+#pragma once
+
+#include "core/child_list.hpp"
+#include "core/spinlock.hpp"
+#include "pool/deque.hpp"
+#include "pool/unit.hpp"
+
+#include <atomic>
+
+namespace comity::scheduler {
+
+using core::carrier;
+using core::context;
+
+class work_stealing : public unit_scheduler {
+  public:
+    // Registers a new scheduler with the calling context, which belongs to it until close(). Null: no memory. Any thread or context. May switch.
+    static work_stealing *open() noexcept;
+    // Waits until every unit has ended and every hart has gone, then ends the scheduler. The context that opened it. May switch.
+    void close() noexcept;
+
+    bool push(carrier *k, unit *u) noexcept;
+    bool take_back(carrier *k, const unit *u) noexcept { return slots_[k->carried->id].fresh.pop_if(u); }
+    void yield(context *c) noexcept;
+    void make_ready(context *first, context *last, unsigned n) noexcept;
+    void child_wants(core::sched *child) noexcept;
+    void child_ends(core::sched *child) noexcept { children_.forget(child); }
+    void arrives(const carrier *k) noexcept { slots_[k->carried->id].entered_at = sys::ticks(); }
+    [[noreturn]] void next(carrier *k) noexcept;
+    bool has_work(const carrier *k) const noexcept;
+
+  private:
+    struct alignas(64) slot {
+        explicit slot(bool shared) : fresh(shared) {}
+        pool::deque<unit> fresh;
+        alignas(64) core::spinlock lock;
+        context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
+        std::atomic<std::uint32_t> ready{0};       // how many; written under lock
+        unsigned turns = 0;                        // the hart's
+        std::uint64_t entered_at = 0;              // ticks; the hart's
+    };
+
+    work_stealing() = default;
+    ~work_stealing();
+    static context *take_ready(slot &s) noexcept;
+    unit *steal_fresh(carrier *k) noexcept;
+    context *steal_ready(carrier *k) noexcept;
+    void ask_for_harts(unsigned n) noexcept;
+    bool should_give_way(const slot &own) const noexcept;
+    void call_help(const slot &own) noexcept;
+    void put_back(context *c) noexcept;
+    static void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
+    void call_harts(unsigned n) noexcept;
+    bool wait_for_work(carrier *k) noexcept;
+    void tell_closer() noexcept;
+    bool home_ready(const carrier *k) const noexcept;
+    [[noreturn]] void go_home(carrier *k) noexcept;
+
+    slot *slots_ = nullptr;            // one for each hart, and one for those who have none
+    core::child_list children_;
+    alignas(64) std::atomic<bool> closing_{false}; // the registrant waits for the last unit; whoever clears it unblocks him
+};
+
+} // namespace comity::scheduler
