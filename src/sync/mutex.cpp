@@ -1,0 +1,125 @@
+#include "sync/mutex.hpp"
+
+#include "core/chaos.hpp"
+#include "core/sched.hpp"
+#include "sys/clock.hpp"
+#include "sys/message.hpp"
+
+#include "comity/core.h"
+
+namespace comity::sync {
+
+namespace {
+
+constexpr std::int64_t patience_ns = 1'000'000; // who has waited for longer gets the mutex handed over
+constexpr unsigned spins = 60;                  // about as long as a short critical section
+
+// Is spinning of any use here? Not when the holder needs this very core to go on.
+bool may_spin() noexcept {
+    if (comity_hart_count() == 1)
+        return false;
+    const core::carrier *k = core::current_carrier();
+    if (!k || !k->carried)
+        return true;
+    core::sched *s = k->current_sched;
+    return !(s->hooks && s->hooks->other_work(s));
+}
+
+} // namespace
+
+bool mutex::try_lock() noexcept {
+    std::uint32_t s = state_.load(std::memory_order_relaxed);
+    while (!(s & (locked | starving)))
+        if (state_.compare_exchange_weak(s, s | locked, std::memory_order_acquire, std::memory_order_relaxed)) // acquire[mutex]
+            return true;
+    return false;
+}
+
+// Waits a little for the holder to leave. `awake`: this waiter has told unlock not to wake another.
+bool mutex::spin(bool &awake) noexcept {
+    for (unsigned i = 0; i < spins; ++i) {
+        std::uint32_t s = state_.load(std::memory_order_relaxed);
+        if ((s & (locked | starving)) != locked)
+            return true;
+        if (!awake && !(s & woken) && waiters_of(s) != 0 &&
+            state_.compare_exchange_strong(s, s | woken, std::memory_order_relaxed))
+            awake = true;
+        sys::cpu_relax();
+    }
+    return false;
+}
+
+void mutex::lock_slow() noexcept {
+    bool awake = false, impatient = false;
+    bool may_still_spin = may_spin();
+    std::int64_t since = 0;
+    for (;;) {
+        if (may_still_spin)
+            spin(awake);
+        may_still_spin = false;
+        std::uint32_t s = state_.load(std::memory_order_relaxed);
+        std::uint32_t to = s;
+        if (!(s & starving))
+            to |= locked;
+        if (s & (locked | starving))
+            to += one_waiter;
+        if (impatient && (s & locked))
+            to |= starving;
+        if (awake)
+            to &= ~woken;
+        core::chaos_point();
+        if (!state_.compare_exchange_strong(s, to, std::memory_order_acquire, std::memory_order_relaxed)) // acquire[mutex]
+            continue;
+        if (!(s & (locked | starving)))
+            return;
+        if (since == 0)
+            since = sys::now_ns();
+        wait_for_permit();
+        impatient = impatient || sys::now_ns() - since > patience_ns;
+        s = state_.load(std::memory_order_relaxed);
+        if (s & starving) { // handed over: it is ours, unlocked for nobody else
+            std::uint32_t change = locked - one_waiter;
+            if (!impatient || waiters_of(s) == 1)
+                change -= starving;
+            state_.fetch_add(change, std::memory_order_acquire); // acquire[mutex]
+            return;
+        }
+        awake = true;
+        may_still_spin = may_spin();
+    }
+}
+
+void mutex::unlock_slow() noexcept {
+    leaving_.enter();
+    const std::uint32_t before = state_.fetch_sub(locked, std::memory_order_release); // release[mutex]
+    if (!(before & locked))
+        sys::fatal("comity_mutex_unlock", "the mutex is not locked");
+    std::uint32_t s = before - locked;
+    if (s & starving) {
+        give_permit();
+    } else {
+        while (waiters_of(s) != 0 && !(s & (locked | woken | starving)))
+            if (state_.compare_exchange_weak(s, (s - one_waiter) | woken, std::memory_order_relaxed)) {
+                give_permit();
+                break;
+            }
+    }
+    leaving_.leave();
+}
+
+void mutex::wait_for_permit() noexcept {
+    for (;;) {
+        waiters_.wait([this]() noexcept { return permits_.load(std::memory_order_relaxed) != 0; });
+        std::uint32_t n = permits_.load(std::memory_order_relaxed);
+        while (n != 0)
+            if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acquire, std::memory_order_relaxed)) // acquire[mutex-permit]
+                return;
+    }
+}
+
+void mutex::give_permit() noexcept {
+    permits_.fetch_add(1, std::memory_order_release); // release[mutex-permit]
+    waiters_.wake_one();
+}
+
+} // namespace comity::sync

@@ -1,0 +1,47 @@
+// A mutex without convoys and without starvation. Protocol "Mutex": README.md.
+#pragma once
+
+#include "sync/leaving.hpp"
+#include "sync/wait_list.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace comity::sync {
+
+class mutex {
+  public:
+    // Any thread or context. May switch.
+    void lock() noexcept {
+        std::uint32_t free = 0;
+        if (!state_.compare_exchange_strong(free, locked, std::memory_order_acquire, std::memory_order_relaxed)) // acquire[mutex]
+            lock_slow();
+    }
+    // The others never switch.
+    bool try_lock() noexcept;
+    void unlock() noexcept {
+        std::uint32_t held = locked;
+        if (!state_.compare_exchange_strong(held, 0, std::memory_order_release, std::memory_order_relaxed)) // release[mutex]
+            unlock_slow();
+    }
+    bool is_locked() const noexcept { return state_.load(std::memory_order_relaxed) & locked; }
+    void wait_until_left() const noexcept { leaving_.wait(); }
+
+  private:
+    // state_: three bits, and above them the number of waiters.
+    static constexpr std::uint32_t locked = 1, woken = 2, starving = 4, one_waiter = 8;
+    static std::uint32_t waiters_of(std::uint32_t s) noexcept { return s / one_waiter; }
+
+    void lock_slow() noexcept;
+    void unlock_slow() noexcept;
+    bool spin(bool &awake) noexcept;
+    void wait_for_permit() noexcept;
+    void give_permit() noexcept;
+
+    std::atomic<std::uint32_t> state_{0};
+    std::atomic<std::uint32_t> permits_{0}; // each lets one waiter go on; raised by unlock, lowered by the waiter
+    leaving leaving_;
+    wait_list waiters_;
+};
+
+} // namespace comity::sync
