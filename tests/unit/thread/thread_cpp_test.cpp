@@ -1,0 +1,124 @@
+#include "comity/thread.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using comity::technique;
+using comity::thread;
+
+TEST(cpp_thread, runs_a_callable_with_arguments) {
+    int result = 0;
+    thread t([&result](int a, const std::string &b) { result = a + static_cast<int>(b.size()); }, 40, std::string("ab"));
+    t.join();
+    EXPECT_EQ(result, 42);
+    EXPECT_FALSE(t.joinable());
+}
+
+TEST(cpp_thread, takes_what_can_only_be_moved) {
+    int result = 0;
+    thread t([&result](std::unique_ptr<int> n) { result = *n; }, std::make_unique<int>(5));
+    t.join();
+    EXPECT_EQ(result, 5);
+}
+
+TEST(cpp_thread, takes_a_callable_that_is_larger_than_the_descriptor) {
+    std::array<int, 100> numbers{};
+    numbers[99] = 3;
+    int result = 0;
+    thread t([numbers, &result] { result = numbers[99]; });
+    t.join();
+    EXPECT_EQ(result, 3);
+}
+
+TEST(cpp_thread, destructor_joins) {
+    std::atomic<int> done{0};
+    {
+        std::vector<thread> all;
+        for (int i = 0; i < 30; ++i)
+            all.emplace_back([&done] {
+                comity::this_thread::yield();
+                ++done;
+            });
+    }
+    EXPECT_EQ(done, 30);
+}
+
+TEST(cpp_thread, moves) {
+    std::atomic<int> done{0};
+    thread a([&done] { ++done; }), b;
+    b = std::move(a);
+    EXPECT_FALSE(a.joinable());
+    EXPECT_TRUE(b.joinable());
+    b = thread([&done] { ++done; }); // joins the first
+    EXPECT_GE(done, 1);
+    b.join();
+    EXPECT_EQ(done, 2);
+}
+
+TEST(cpp_thread, an_exception_reaches_the_joiner_whatever_the_technique) {
+    for (const technique how : {technique::roc_l, technique::full}) {
+        for (const bool own_tls : {false, true}) {
+            for (const int yields : {0, 1, 5}) {
+                thread t({.technique = how, .own_tls = own_tls}, [yields] {
+                    for (int i = 0; i < yields; ++i)
+                        comity::this_thread::yield();
+                    throw std::runtime_error("from the thread");
+                });
+                try {
+                    t.join();
+                    FAIL() << "nothing was thrown";
+                } catch (const std::runtime_error &e) {
+                    EXPECT_STREQ(e.what(), "from the thread");
+                }
+            }
+        }
+    }
+}
+
+TEST(cpp_thread, exceptions_in_flight_stay_with_their_threads) {
+    const comity::threads scope;
+    std::atomic<int> right{0};
+    const auto handle_while_others_do = [&right](int n) {
+        try {
+            throw n;
+        } catch (int caught) {
+            comity::this_thread::yield(); // others throw and catch meanwhile
+            try {
+                std::rethrow_exception(std::current_exception());
+            } catch (int again) {
+                comity::this_thread::yield();
+                right += again == n && caught == n;
+            }
+        }
+    };
+    {
+        std::vector<thread> all;
+        for (int i = 0; i < 50; ++i)
+            all.emplace_back(handle_while_others_do, i);
+    }
+    EXPECT_EQ(right, 50);
+}
+
+TEST(cpp_thread, the_scope_waits_for_detached_threads) {
+    std::atomic<int> done{0};
+    {
+        const comity::threads scope;
+        for (int i = 0; i < 20; ++i)
+            thread({.detached = true}, [&done] {
+                comity::this_thread::yield();
+                ++done;
+            });
+    }
+    EXPECT_EQ(done, 20);
+}
+
+TEST(cpp_thread, joining_nothing_is_an_error) {
+    thread none;
+    EXPECT_THROW(none.join(), std::system_error);
+}
