@@ -64,7 +64,7 @@ int team::claim(carrier *k) noexcept {
     std::uint64_t r = own.range.load(std::memory_order_relaxed);
     while (slot::begin(r) < slot::end(r)) {
         const std::uint32_t b = slot::begin(r);
-        if (own.range.compare_exchange_weak(r, slot::pack(b + 1, slot::end(r)), std::memory_order_acq_rel, // acq_rel[team-ranks]
+        if (own.range.compare_exchange_weak(r, slot::pack(b + 1, slot::end(r)) | (r & slot::gang), std::memory_order_acq_rel, // acq_rel[team-ranks]
                                             std::memory_order_relaxed))
             return static_cast<int>(b);
     }
@@ -103,8 +103,8 @@ int team::steal_from(slot &victim, slot &own) noexcept {
     while (slot::begin(r) < slot::end(r)) {
         const std::uint32_t b = slot::begin(r), e = slot::end(r);
         // A gang's ranks may not wait behind one another in a hart's pocket, so of those only the last is taken.
-        const std::uint32_t middle = gang_.load(std::memory_order_relaxed) ? e - 1 : b + (e - b) / 2;
-        if (victim.range.compare_exchange_weak(r, slot::pack(b, middle), std::memory_order_acq_rel, std::memory_order_acquire)) { // acq_rel[team-ranks]
+        const std::uint32_t middle = (r & slot::gang) ? e - 1 : b + (e - b) / 2;
+        if (victim.range.compare_exchange_weak(r, slot::pack(b, middle) | (r & slot::gang), std::memory_order_acq_rel, std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
             rest = slot::pack(middle + 1, e);
             break;

@@ -91,8 +91,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     busy = true;
     enter_region(c->on);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
-    gang_.store(kind == region_kind::gang, std::memory_order_relaxed);
-    distribute(c->on, ranks);
+    distribute(c->on, ranks, kind);
     ask_for_harts(ranks);
     if (kind == region_kind::gang)
         run_gang_members(c->on, ranks);
@@ -149,10 +148,10 @@ void team::close() noexcept {
 }
 
 // Ranks 1.. go to the slots of the harts that are here, in runs, so that a rank tends to meet the same hart again.
-void team::distribute(carrier *k, unsigned ranks) noexcept {
+void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     unsigned end = ranks;
-    if (lingering && !gang_.load(std::memory_order_relaxed) && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
+    if (lingering && kind != region_kind::gang && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
         unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i)
             others += i != own && slots_[i].present.load(std::memory_order_relaxed);
@@ -168,7 +167,7 @@ void team::distribute(carrier *k, unsigned ranks) noexcept {
         }
     }
     if (end > 1)
-        slots_[own].range.store(slot::pack(1, end), std::memory_order_release); // release[team-ranks]
+        slots_[own].range.store(slot::pack(1, end) | (kind == region_kind::gang ? slot::gang : 0), std::memory_order_release); // release[team-ranks]
 }
 
 // Waking a sleeping hart costs some 50 us of its time and 5 of ours. So regions that are shorter on the whole must have added up to that before

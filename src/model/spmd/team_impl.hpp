@@ -32,7 +32,9 @@ struct alignas(64) slot {
     static constexpr std::uint64_t stealing = 0x00000000'ffffffff; // empty, like every range with begin >= end
 
     static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r); }
-    static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 32); }
+    static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 32) & 0x7fffffff; }
+    // The ranks are those of a gang: a thief takes one at a time. In the word, so that it is that of the ranks one takes.
+    static constexpr std::uint64_t gang = std::uint64_t{1} << 63;
     static std::uint64_t pack(std::uint32_t b, std::uint32_t e) noexcept { return std::uint64_t{e} << 32 | b; }
     bool empty() const noexcept {
         const std::uint64_t r = range.load(std::memory_order_relaxed);
@@ -75,7 +77,7 @@ class team : public core::sched {
     friend void member_main(void *);
     void enter_region(carrier *k) noexcept;
     void leave_region(carrier *k) noexcept;
-    void distribute(carrier *k, unsigned ranks) noexcept;
+    void distribute(carrier *k, unsigned ranks, region_kind kind) noexcept;
     void ask_for_harts(unsigned ranks) noexcept;
     void call_hart(unsigned n) noexcept;
     void join(context *c) noexcept;
@@ -85,7 +87,7 @@ class team : public core::sched {
     bool has_ranks() const noexcept;
     int claim(carrier *k) noexcept;
     int steal(carrier *k) noexcept;
-    int steal_from(slot &victim, slot &own) noexcept;
+    static int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready() noexcept;
     core::sched *pick_child() noexcept;
     void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;
@@ -102,7 +104,6 @@ class team : public core::sched {
 
     static constexpr std::uint32_t master_waiting = 0x80000000;
 
-    std::atomic<bool> gang_{false}; // the region is a gang: thieves take one rank at a time
     body_fn body_ = nullptr;     // of the region; written by the master before the slots are filled
     void *arg_ = nullptr;
     slot *slots_ = nullptr;      // one for each hart
