@@ -1,0 +1,73 @@
+/* OpenBLAS as a caller is told how many harts it can have at once, gets exactly that many ranks, and leaves no trace in the program's
+ * settings. argv[1] is the build that the library's name stands for: openmp or pthreads. */
+#include "check.h"
+#include <omp.h>
+#include <pthread.h>
+
+int blas_decision(void);
+void blas_set_threads(int count);
+int blas_in_parallel(void);
+int blas_region(void);
+
+static void *decide_elsewhere(void *result) {
+    *(int *)result = blas_decision();
+    return NULL;
+}
+
+static void openmp_build(void) {
+    CHECK_EQUAL(blas_decision(), 2); /* the test runs with two harts */
+    CHECK_EQUAL(blas_region(), 2);
+    blas_set_threads(7);
+    CHECK_EQUAL(omp_get_max_threads(), 5);
+    CHECK_EQUAL(blas_region(), 2); /* as it was told, not as it set */
+    for (int i = 0; i < 200; i++) {
+        CHECK_EQUAL(blas_decision(), 2);
+        CHECK_EQUAL(blas_region(), 2);
+    }
+    /* Another thread that asks while this one's call is young gets one: OpenBLAS lets only one in at a time and has the other spin. */
+    int other = 0;
+    pthread_t thread;
+    CHECK_EQUAL(blas_decision(), 2);
+    pthread_create(&thread, NULL, decide_elsewhere, &other);
+    pthread_join(thread, NULL);
+    CHECK(other == 1 || other == 2); /* 2 if this one's claim had expired by then */
+    omp_set_num_threads(1);
+    CHECK_EQUAL(blas_decision(), 1);
+    CHECK_EQUAL(blas_region(), 1);
+    omp_set_num_threads(5);
+    /* While all harts are busy in a region there is only the caller's own. */
+    int told[2] = {0}, in_parallel = 0;
+#pragma omp parallel num_threads(2) reduction(+ : in_parallel)
+    {
+#pragma omp barrier
+        in_parallel += blas_in_parallel();
+        told[omp_get_thread_num()] = blas_decision();
+        CHECK_EQUAL(blas_region(), told[omp_get_thread_num()]);
+#pragma omp barrier
+    }
+    CHECK(told[0] >= 1 && told[0] <= 2 && told[1] >= 1 && told[1] <= 2);
+    CHECK_EQUAL(in_parallel, 0);
+}
+
+static void pthreads_build(void) {
+    CHECK_EQUAL(blas_in_parallel(), 0);
+    int hidden = 0, seen = 0;
+#pragma omp parallel num_threads(3) reduction(+ : hidden, seen)
+    {
+        hidden += blas_in_parallel() == 0;
+        seen += omp_in_parallel();
+    }
+    CHECK_EQUAL(hidden, 3);
+    CHECK_EQUAL(seen, 3);
+}
+
+int main(int argc, char **argv) {
+    witness_comity();
+    omp_set_num_threads(5);
+    if (argc > 1 && !strcmp(argv[1], "openmp"))
+        openmp_build();
+    else
+        pthreads_build();
+    CHECK_EQUAL(omp_get_max_threads(), 5);
+    return report();
+}
