@@ -20,8 +20,7 @@ struct output {
     std::size_t size, length = 0;
     void add(const char *text, std::size_t n) noexcept {
         for (std::size_t i = 0; i < n; ++i, ++length)
-            if (length + 1 < size)
-                buffer[length] = text[i];
+            if (length + 1 < size) buffer[length] = text[i];
     }
 };
 
@@ -29,9 +28,9 @@ struct field {
     char letter;
     const char *name;
 };
-constexpr field fields[] = {{'t', "team_num"},  {'T', "num_teams"},     {'L', "nesting_level"},
-                            {'n', "thread_num"}, {'N', "num_threads"},  {'a', "ancestor_tnum"},
-                            {'H', "host"},       {'P', "process_id"},   {'i', "native_thread_id"},
+constexpr field fields[] = {{'t', "team_num"},       {'T', "num_teams"},   {'L', "nesting_level"},
+                            {'n', "thread_num"},     {'N', "num_threads"}, {'a', "ancestor_tnum"},
+                            {'H', "host"},           {'P', "process_id"},  {'i', "native_thread_id"},
                             {'A', "thread_affinity"}};
 
 // The field's value, undecorated.
@@ -39,19 +38,34 @@ void value_of(char letter, char *text, std::size_t size) noexcept {
     const thread *t = self;
     const thread *parent = t->team->parent;
     switch (letter) {
-    case 't': sys::format_text(text, size, "%u", t->team_number); break;
-    case 'T': sys::format_text(text, size, "%u", t->teams); break;
-    case 'L': sys::format_text(text, size, "%u", t->team->level); break;
-    case 'n': sys::format_text(text, size, "%u", t->rank); break;
-    case 'N': sys::format_text(text, size, "%u", t->size); break;
-    case 'a': sys::format_text(text, size, "%d", parent ? static_cast<int>(parent->rank) : -1); break;
-    case 'P': sys::format_text(text, size, "%d", sys::process_id()); break;
-    case 'i': sys::format_text(text, size, "%d", sys::kernel_thread_id()); break;
+    case 't':
+        sys::format_text(text, size, "%u", t->team_number);
+        break;
+    case 'T':
+        sys::format_text(text, size, "%u", t->teams);
+        break;
+    case 'L':
+        sys::format_text(text, size, "%u", t->team->level);
+        break;
+    case 'n':
+        sys::format_text(text, size, "%u", t->rank);
+        break;
+    case 'N':
+        sys::format_text(text, size, "%u", t->size);
+        break;
+    case 'a':
+        sys::format_text(text, size, "%d", parent ? static_cast<int>(parent->rank) : -1);
+        break;
+    case 'P':
+        sys::format_text(text, size, "%d", sys::process_id());
+        break;
+    case 'i':
+        sys::format_text(text, size, "%d", sys::kernel_thread_id());
+        break;
     case 'H': {
         char host[65] = "node";
         if (std::FILE *file = std::fopen("/proc/sys/kernel/hostname", "re")) {
-            if (std::fgets(host, sizeof host, file))
-                host[std::strcspn(host, "\n")] = 0;
+            if (std::fgets(host, sizeof host, file)) host[std::strcspn(host, "\n")] = 0;
             std::fclose(file);
         }
         sys::format_text(text, size, "%s", host);
@@ -60,19 +74,19 @@ void value_of(char letter, char *text, std::size_t size) noexcept {
     case 'A': // ranks are not bound: all cores that the process has
         sys::format_text(text, size, hart_count() > 1 ? "0-%u" : "0", hart_count() - 1);
         break;
-    default: sys::format_text(text, size, "undefined");
+    default:
+        sys::format_text(text, size, "undefined");
     }
 }
 
 char letter_of(const char *&format) noexcept {
-    if (*format != '{')
-        return *format ? *format++ : 0;
+    if (*format != '{') return *format ? *format++ : 0;
     const char *end = std::strchr(format, '}');
-    if (!end)
-        return 0;
+    if (!end) return 0;
     char letter = '?';
     for (const field &f : fields)
-        if (std::strlen(f.name) == static_cast<std::size_t>(end - format - 1) && !std::strncmp(f.name, format + 1, end - format - 1))
+        if (std::strlen(f.name) == static_cast<std::size_t>(end - format - 1) &&
+            !std::strncmp(f.name, format + 1, end - format - 1))
             letter = f.letter;
     format = end + 1;
     return letter;
@@ -89,8 +103,7 @@ void add_field(output &out, const char *&format) noexcept {
     const std::size_t length = std::strlen(text);
     const std::size_t padding = width > length ? width - length : 0;
     const bool negative = right && zeros && *text == '-'; // the sign stands before the zeros
-    if (negative)
-        out.add("-", 1);
+    if (negative) out.add("-", 1);
     if (right)
         for (std::size_t i = 0; i < padding; ++i) out.add(zeros ? "0" : " ", 1);
     out.add(text + negative, length - negative);
@@ -104,8 +117,7 @@ const char *affinity_format() noexcept { return current_format; }
 
 void set_affinity_format(const char *format, std::size_t length) noexcept {
     lock.lock();
-    if (length > sizeof current_format - 1)
-        length = sizeof current_format - 1;
+    if (length > sizeof current_format - 1) length = sizeof current_format - 1;
     std::memcpy(current_format, format, length);
     current_format[length] = 0;
     lock.unlock();
@@ -123,16 +135,14 @@ std::size_t format_affinity(char *buffer, std::size_t size, const char *format) 
             add_field(out, ++format);
         }
     }
-    if (size)
-        buffer[out.length < size ? out.length : size - 1] = 0;
+    if (size) buffer[out.length < size ? out.length : size - 1] = 0;
     return out.length;
 }
 
 void print_affinity(const char *format) noexcept {
     char line[1024];
     std::size_t length = format_affinity(line, sizeof line - 1, format);
-    if (length > sizeof line - 2)
-        length = sizeof line - 2;
+    if (length > sizeof line - 2) length = sizeof line - 2;
     line[length] = '\n';
     sys::write_error(line, length + 1);
 }

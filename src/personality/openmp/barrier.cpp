@@ -1,5 +1,5 @@
-// The barrier of a team: a count of those who are here and a generation that changes when it opens. Ranks that wait run tasks.
-// Protocol and proof: README.md, "Barrier".
+// The barrier of a team: a count of those who are here and a generation that changes when it opens. Ranks that wait run
+// tasks. Protocol and proof: README.md, "Barrier".
 #include "personality/openmp/region.hpp"
 #include "personality/openmp/region_memory.hpp"
 
@@ -40,11 +40,9 @@ bool barrier_or_cancel(thread *t) noexcept {
         return tm->cancelled.load(std::memory_order_relaxed);
     }
     const unsigned generation = tm->generation.load(std::memory_order_relaxed);
-    if (tm->cancelled.load(std::memory_order_relaxed))
-        return true;
+    if (tm->cancelled.load(std::memory_order_relaxed)) return true;
     // acq_rel[barrier-arrive]: the last one sees what the others did, and passes it on by opening.
-    if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == tm->size)
-        arrive_last(tm);
+    if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == tm->size) arrive_last(tm);
     for (;;) {
         tm->idle.wait([=] {
             return tm->generation.load(std::memory_order_acquire) != generation || // acquire[barrier-open]

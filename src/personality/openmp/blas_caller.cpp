@@ -15,8 +15,7 @@ bool contains(const dl_phdr_info &object, std::uintptr_t address) noexcept {
     for (int i = 0; i < object.dlpi_phnum; ++i) {
         const ElfW(Phdr) &segment = object.dlpi_phdr[i];
         const std::uintptr_t begin = object.dlpi_addr + segment.p_vaddr;
-        if (segment.p_type == PT_LOAD && address >= begin && address - begin < segment.p_memsz)
-            return true;
+        if (segment.p_type == PT_LOAD && address >= begin && address - begin < segment.p_memsz) return true;
     }
     return false;
 }
@@ -26,22 +25,20 @@ struct query {
     kind found;
 };
 
-// Wheels' libraries are libscipy_openblas*, and libopenblasp-* where a wheel was repaired (pthreads). Debian's are libopenblas.so.0 in
-// the folders openblas-pthread and openblas-openmp, with the build's letter in the file's name: p, o.
+// Wheels' libraries are libscipy_openblas*, and libopenblasp-* where a wheel was repaired (pthreads). Debian's are
+// libopenblas.so.0 in the folders openblas-pthread and openblas-openmp, with the build's letter in the file's name: p,
+// o.
 kind kind_of_file(const char *path) noexcept {
     const char *slash = std::strrchr(path, '/');
     const char *file = slash ? slash + 1 : path;
-    if (!std::strncmp(file, "libscipy_openblas", 17))
-        return kind::pthreads_build;
-    if (std::strncmp(file, "libopenblas", 11))
-        return kind::other;
+    if (!std::strncmp(file, "libscipy_openblas", 17)) return kind::pthreads_build;
+    if (std::strncmp(file, "libopenblas", 11)) return kind::other;
     return std::strstr(path, "openblas-pthread") ? kind::pthreads_build : kind::openmp_build;
 }
 
 int look_at(dl_phdr_info *object, std::size_t, void *data) noexcept {
     query *q = static_cast<query *>(data);
-    if (!contains(*object, q->address))
-        return 0;
+    if (!contains(*object, q->address)) return 0;
     q->found = kind_of_file(object->dlpi_name ? object->dlpi_name : "");
     return 1;
 }
@@ -62,8 +59,8 @@ kind kind_of_caller(const void *caller) noexcept {
     return q.found;
 }
 
-// Who was told more than 1 holds the claim: until its region has ended and no other came for a while, for OpenBLAS does not say
-// when a call is over, and a long one opens many regions, a few microseconds apart.
+// Who was told more than 1 holds the claim: until its region has ended and no other came for a while, for OpenBLAS does
+// not say when a call is over, and a long one opens many regions, a few microseconds apart.
 constexpr std::int64_t claim_ns = 200'000;
 std::atomic<thread *> holder{nullptr}; // written by who takes the claim, when it is free or has expired
 std::atomic<std::int64_t> expires{0};  // written by the holder
@@ -71,10 +68,8 @@ std::atomic<std::int64_t> expires{0};  // written by the holder
 bool claim(thread *t) noexcept {
     thread *now = holder.load(std::memory_order_relaxed);
     const std::int64_t time = sys::now_ns();
-    if (now != t && now && time < expires.load(std::memory_order_relaxed))
-        return false;
-    if (now != t && !holder.compare_exchange_strong(now, t, std::memory_order_relaxed))
-        return false;
+    if (now != t && now && time < expires.load(std::memory_order_relaxed)) return false;
+    if (now != t && !holder.compare_exchange_strong(now, t, std::memory_order_relaxed)) return false;
     expires.store(time + claim_ns, std::memory_order_relaxed);
     return true;
 }
@@ -82,15 +77,12 @@ bool claim(thread *t) noexcept {
 } // namespace
 
 unsigned max_threads(const void *caller) noexcept {
-    if (kind_of_caller(caller) != kind::openmp_build)
-        return 0;
+    if (kind_of_caller(caller) != kind::openmp_build) return 0;
     thread *t = current();
     unsigned ranks = spmd::free_harts();
     const unsigned set = icv_of(t).num_threads;
-    if (set && set < ranks)
-        ranks = set;
-    if (ranks < 2 || !claim(t))
-        ranks = 1;
+    if (set && set < ranks) ranks = set;
+    if (ranks < 2 || !claim(t)) ranks = 1;
     return t->blas_ranks = ranks;
 }
 
@@ -99,16 +91,13 @@ bool sets_threads(const void *caller) noexcept { return kind_of_caller(caller) !
 bool hides_regions(const void *caller) noexcept { return kind_of_caller(caller) != kind::other; }
 
 unsigned ranks_of_region(thread *t, const void *caller) noexcept {
-    if (kind_of_caller(caller) != kind::openmp_build)
-        return 0;
-    if (holder.load(std::memory_order_relaxed) == t)
-        expires.store(INT64_MAX, std::memory_order_relaxed);
+    if (kind_of_caller(caller) != kind::openmp_build) return 0;
+    if (holder.load(std::memory_order_relaxed) == t) expires.store(INT64_MAX, std::memory_order_relaxed);
     return t->blas_ranks ? t->blas_ranks : 1;
 }
 
 void region_is_over(thread *t) noexcept {
-    if (holder.load(std::memory_order_relaxed) == t)
-        expires.store(sys::now_ns() + claim_ns, std::memory_order_relaxed);
+    if (holder.load(std::memory_order_relaxed) == t) expires.store(sys::now_ns() + claim_ns, std::memory_order_relaxed);
 }
 
 } // namespace comity::openmp::blas

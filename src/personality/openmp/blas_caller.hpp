@@ -1,18 +1,19 @@
-// What OpenBLAS needs beyond the standard. All that the OpenMP personality knows of that library is here and in blas_caller.cpp.
+// What OpenBLAS needs beyond the standard. All that the OpenMP personality knows of that library is here and in
+// blas_caller.cpp.
 //
-// OpenBLAS' OpenMP build asks omp_get_max_threads() once at each of its entries and cuts its work for that many threads, which then wait
-// for each other without telling anybody but sched_yield(): a gang. It allows only one parallel call at a time in a process and lets
-// others spin without limit. So it is told 1 whenever it could not have two harts at once, or another call has them; and a region gets
-// exactly the threads that it was told.
-// The builds in Python wheels use pthreads, but ask omp_in_parallel() whether to complain.
+// OpenBLAS' OpenMP build asks omp_get_max_threads() once at each of its entries and cuts its work for that many
+// threads, which then wait for each other without telling anybody but sched_yield(): a gang. It allows only one
+// parallel call at a time in a process and lets others spin without limit. So it is told 1 whenever it could not have
+// two harts at once, or another call has them; and a region gets exactly the threads that it was told. The builds in
+// Python wheels use pthreads, but ask omp_in_parallel() whether to complain.
 #pragma once
 
 #include "personality/openmp/thread.hpp"
 
 namespace comity::openmp::blas {
 
-// All take the return address of the ABI function that was called, cost a few instructions for callers that are not OpenBLAS,
-// and may be called from any thread.
+// All take the return address of the ABI function that was called, cost a few instructions for callers that are not
+// OpenBLAS, and may be called from any thread.
 
 // How many threads the calling OpenBLAS function shall use; 0: the caller is not OpenBLAS.
 unsigned max_threads(const void *caller) noexcept;

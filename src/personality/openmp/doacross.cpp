@@ -1,5 +1,6 @@
-// Doacross loops: ordered(n) with depend(source) and depend(sink). The nest of n loops is numbered as one; each chunk (or each rank,
-// where it has one block) has a count of how far it has come, on which the iterations that depend on it wait.
+// Doacross loops: ordered(n) with depend(source) and depend(sink). The nest of n loops is numbered as one; each chunk
+// (or each rank, where it has one block) has a count of how far it has come, on which the iterations that depend on it
+// wait.
 #include <cstdlib>
 #include <new>
 
@@ -25,7 +26,7 @@ std::uint64_t owner(const loop &l, std::uint64_t size, std::uint64_t i) noexcept
 std::atomic<std::uint64_t> &progress_of(const thread *t, const work_share *share, std::uint64_t iteration) noexcept {
     const doacross &d = share->doacross;
     const loop &l = share->loop;
-    const std::uint64_t entry = d.by_rank                               ? owner(l, t->size, iteration)
+    const std::uint64_t entry = d.by_rank                         ? owner(l, t->size, iteration)
                                 : l.kind == schedule_kind::guided ? iteration
                                                                   : iteration / l.chunk;
     return d.progress[entry];
@@ -44,13 +45,12 @@ void start_doacross(thread *t, unsigned dimensions, const std::uint64_t *counts,
     doacross &d = share->doacross;
     d.dimensions = dimensions;
     d.inner = static_cast<std::uint64_t *>(std::calloc(dimensions, sizeof *d.inner));
-    if (!d.inner)
-        sys::fatal("GOMP_loop_doacross", "no memory for %u nested loops", dimensions);
+    if (!d.inner) sys::fatal("GOMP_loop_doacross", "no memory for %u nested loops", dimensions);
     std::uint64_t inner = 1;
     for (unsigned i = dimensions; i-- > 0; inner *= counts[i]) d.inner[i] = inner;
     const loop &set = share->loop;
     d.by_rank = set.kind == schedule_kind::fixed && !set.chunk;
-    d.entries = d.by_rank                               ? t->size
+    d.entries = d.by_rank                           ? t->size
                 : set.kind == schedule_kind::guided ? set.count
                                                     : set.count / set.chunk + (set.count % set.chunk != 0);
     d.progress = static_cast<std::atomic<std::uint64_t> *>(std::calloc(d.entries + 1, sizeof *d.progress));
@@ -60,12 +60,10 @@ void start_doacross(thread *t, unsigned dimensions, const std::uint64_t *counts,
 
 void post_iteration(thread *t, const std::uint64_t *indices) noexcept {
     work_share *share = t->share;
-    if (!share)
-        return;
+    if (!share) return;
     progress_of(t, share, indices[0])
         .store(flatten(share->doacross, indices) + 1, std::memory_order_release); // release[iteration-posted]
-    if (t->size > 1)
-        share->changed.wake_all();
+    if (t->size > 1) share->changed.wake_all();
 }
 
 void await_iteration(thread *t, const std::uint64_t *indices) noexcept {

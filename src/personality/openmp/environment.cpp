@@ -28,39 +28,38 @@ struct word {
         while (end > begin && is_blank(end[-1])) --end;
     }
     std::size_t size() const noexcept { return static_cast<std::size_t>(end - begin); }
-    bool is(const char *text) const noexcept { return size() == std::strlen(text) && !::strncasecmp(begin, text, size()); }
+    bool is(const char *text) const noexcept {
+        return size() == std::strlen(text) && !::strncasecmp(begin, text, size());
+    }
 };
 
 word whole(const char *text) noexcept { return {text, text + std::strlen(text)}; }
 
 bool to_number(word w, long least, long most, long &number) noexcept {
-    if (!w.size() || w.size() > 20)
-        return false;
+    if (!w.size() || w.size() > 20) return false;
     char digits[24] = {};
     std::memcpy(digits, w.begin, w.size());
     char *end;
     errno = 0;
     const long value = std::strtol(digits, &end, 10);
-    if (*end || errno || value < least || value > most)
-        return false;
+    if (*end || errno || value < least || value > most) return false;
     number = value;
     return true;
 }
 
 bool to_flag(word w, bool &flag) noexcept {
     const bool yes = w.is("true") || w.is("yes") || w.is("on") || w.is("1");
-    if (!yes && !w.is("false") && !w.is("no") && !w.is("off") && !w.is("0"))
-        return false;
+    if (!yes && !w.is("false") && !w.is("no") && !w.is("off") && !w.is("0")) return false;
     flag = yes;
     return true;
 }
 
 class reader {
-  public:
+public:
     reader(process_icvs &into, look_up_function look_up) noexcept : p_(into), look_up_(look_up) {}
     void read_all(bool nested) noexcept;
 
-  private:
+private:
     void complain(const char *variable, const char *allowed, const char *instead) noexcept {
         sys::warn("%s=\"%s\": not %s; using %s", variable, look_up_(variable), allowed, instead);
     }
@@ -83,8 +82,7 @@ class reader {
 template <class T>
 bool reader::number(const char *variable, long least, long most, T &into, const char *instead) noexcept {
     const char *text = look_up_(variable);
-    if (!text)
-        return false;
+    if (!text) return false;
     long value;
     if (to_number(whole(text), least, most, value)) {
         into = static_cast<T>(value);
@@ -98,26 +96,22 @@ bool reader::number(const char *variable, long least, long most, T &into, const 
 
 bool reader::flag(const char *variable, bool &into) noexcept {
     const char *text = look_up_(variable);
-    if (!text)
-        return false;
-    if (to_flag(whole(text), into))
-        return true;
+    if (!text) return false;
+    if (to_flag(whole(text), into)) return true;
     complain(variable, "true or false", into ? "true" : "false");
     return false;
 }
 
 template <class F> bool reader::list(const char *variable, const char *allowed, const char *instead, F one) noexcept {
     const char *text = look_up_(variable);
-    if (!text)
-        return false;
+    if (!text) return false;
     for (const char *begin = text;;) {
         const char *comma = std::strchr(begin, ',');
         if (!one(word(begin, comma ? comma : begin + std::strlen(begin)))) {
             complain(variable, allowed, instead);
             return false;
         }
-        if (!comma)
-            return true;
+        if (!comma) return true;
         begin = comma + 1;
     }
 }
@@ -128,17 +122,16 @@ void reader::num_threads() noexcept {
     unsigned values[process_icvs::list_size];
     const auto one = [&](word w) {
         long value;
-        if (!to_number(w, 1, LONG_MAX, value))
-            return false;
+        if (!to_number(w, 1, LONG_MAX, value)) return false;
         cut |= value > long{most_ranks};
         if (listed < process_icvs::list_size)
             values[listed++] = value > long{most_ranks} ? most_ranks : static_cast<unsigned>(value);
         return true;
     };
-    if (!list("OMP_NUM_THREADS", "a list of whole numbers from 1", "as many threads as there are harts", one))
-        return;
+    if (!list("OMP_NUM_THREADS", "a list of whole numbers from 1", "as many threads as there are harts", one)) return;
     if (cut)
-        sys::warn("OMP_NUM_THREADS=\"%s\": a region can have %u threads; using that", look_up_("OMP_NUM_THREADS"), most_ranks);
+        sys::warn("OMP_NUM_THREADS=\"%s\": a region can have %u threads; using that", look_up_("OMP_NUM_THREADS"),
+                  most_ranks);
     std::memcpy(p_.num_threads, values, listed * sizeof *values);
     p_.num_threads_listed = listed;
     p_.initial.num_threads = values[0];
@@ -148,8 +141,7 @@ void reader::num_threads() noexcept {
 void reader::schedule() noexcept {
     static constexpr const char *names[] = {"", "static", "dynamic", "guided", "auto"};
     const char *text = look_up_("OMP_SCHEDULE");
-    if (!text)
-        return;
+    if (!text) return;
     const char *colon = std::strchr(text, ':');
     bool good = true, monotonic = false;
     if (colon) {
@@ -161,12 +153,13 @@ void reader::schedule() noexcept {
     const word kind(begin, comma ? comma : begin + std::strlen(begin));
     unsigned found = 0;
     for (unsigned i = 1; i <= 4; ++i)
-        if (kind.is(names[i]))
-            found = i;
+        if (kind.is(names[i])) found = i;
     const auto plain = static_cast<schedule_kind>(found);
     long chunk = plain == schedule_kind::dynamic || plain == schedule_kind::guided;
-    if (!good || !found || (comma && !to_number(whole(comma + 1), plain == schedule_kind::fixed ? 0 : 1, INT_MAX, chunk))) {
-        complain("OMP_SCHEDULE", "static, dynamic, guided or auto, with a chunk size from 1 after a comma or without", "dynamic");
+    if (!good || !found ||
+        (comma && !to_number(whole(comma + 1), plain == schedule_kind::fixed ? 0 : 1, INT_MAX, chunk))) {
+        complain("OMP_SCHEDULE", "static, dynamic, guided or auto, with a chunk size from 1 after a comma or without",
+                 "dynamic");
         return;
     }
     p_.initial.schedule = plain;
@@ -191,14 +184,12 @@ void reader::proc_bind() noexcept {
         } kinds[] = {{"master", 2}, {"primary", 2}, {"close", 3}, {"spread", 4}};
         for (const auto &kind : kinds)
             if (w.is(kind.name)) {
-                if (listed < process_icvs::list_size)
-                    values[listed++] = kind.value;
+                if (listed < process_icvs::list_size) values[listed++] = kind.value;
                 return true;
             }
         return false;
     };
-    if (!list("OMP_PROC_BIND", "true, false, or a list of primary, master, close and spread", "false", one))
-        return;
+    if (!list("OMP_PROC_BIND", "true, false, or a list of primary, master, close and spread", "false", one)) return;
     std::memcpy(p_.bind, values, listed);
     p_.bind_listed = listed;
     p_.initial.bind = values[0];
@@ -213,7 +204,8 @@ void reader::levels(bool nested) noexcept {
     long most;
     if (const char *text = look_up_("OMP_MAX_ACTIVE_LEVELS")) {
         if (to_number(whole(text), 0, LONG_MAX, most))
-            p_.initial.max_active_levels = static_cast<std::uint8_t>(most < long{most_levels} ? most : long{most_levels});
+            p_.initial.max_active_levels =
+                static_cast<std::uint8_t>(most < long{most_levels} ? most : long{most_levels});
         else
             complain("OMP_MAX_ACTIVE_LEVELS", "a whole number from 0", instead);
     }
@@ -223,22 +215,28 @@ void reader::levels(bool nested) noexcept {
 void reader::stack_size() noexcept {
     for (const char *variable : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
         const char *text = look_up_(variable);
-        if (!text)
-            continue;
+        if (!text) continue;
         word w = whole(text);
         unsigned shift = 10;
-        if (w.size())
-            switch (w.end[-1] | 0x20) {
-            case 'b': shift = 0; break;
-            case 'k': shift = 10; break;
-            case 'm': shift = 20; break;
-            case 'g': shift = 30; break;
-            default: shift = 99;
+        if (w.size()) switch (w.end[-1] | 0x20) {
+            case 'b':
+                shift = 0;
+                break;
+            case 'k':
+                shift = 10;
+                break;
+            case 'm':
+                shift = 20;
+                break;
+            case 'g':
+                shift = 30;
+                break;
+            default:
+                shift = 99;
             }
         long value;
         const word digits = shift == 99 ? w : word(w.begin, w.size() ? w.end - 1 : w.end);
-        if (shift == 99)
-            shift = 10;
+        if (shift == 99) shift = 10;
         if (to_number(digits, 1, LONG_MAX >> shift, value)) {
             p_.stack_size = static_cast<std::uint64_t>(value) << shift;
             return;
@@ -255,8 +253,7 @@ void reader::others() noexcept {
     number("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, p_.max_task_priority, "0");
     number("OMP_DEFAULT_DEVICE", 0, INT_MAX, p_.initial.default_device, "0");
     int value = 0;
-    if (number("OMP_NUM_TEAMS", 1, INT_MAX, value, "1 team"))
-        p_.num_teams.store(value, std::memory_order_relaxed);
+    if (number("OMP_NUM_TEAMS", 1, INT_MAX, value, "1 team")) p_.num_teams.store(value, std::memory_order_relaxed);
     if (number("OMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, value, "no limit"))
         p_.teams_thread_limit.store(value, std::memory_order_relaxed);
 
@@ -269,15 +266,16 @@ void reader::others() noexcept {
         else
             complain("OMP_WAIT_POLICY", "active or passive", "what suits (a short spin, then none)");
     }
-    if (const char *text = look_up_("OMP_AFFINITY_FORMAT"))
-        set_affinity_format(text, std::strlen(text));
+    if (const char *text = look_up_("OMP_AFFINITY_FORMAT")) set_affinity_format(text, std::strlen(text));
     if (const char *text = look_up_("OMP_PLACES")) {
-        // Ranks are not bound to places, so any sound list has the same effect: none. Only look whether it could be one.
+        // Ranks are not bound to places, so any sound list has the same effect: none. Only look whether it could be
+        // one.
         const word w = whole(text);
-        const bool good = w.size() && (*w.begin == '{' || *w.begin == '!' || !::strncasecmp(w.begin, "threads", 7) ||
-                                       !::strncasecmp(w.begin, "cores", 5) || !::strncasecmp(w.begin, "sockets", 7) ||
-                                       !::strncasecmp(w.begin, "ll_caches", 9) || !::strncasecmp(w.begin, "numa_domains", 12) ||
-                                       (*w.begin >= '0' && *w.begin <= '9'));
+        const bool good =
+            w.size() && (*w.begin == '{' || *w.begin == '!' || !::strncasecmp(w.begin, "threads", 7) ||
+                         !::strncasecmp(w.begin, "cores", 5) || !::strncasecmp(w.begin, "sockets", 7) ||
+                         !::strncasecmp(w.begin, "ll_caches", 9) || !::strncasecmp(w.begin, "numa_domains", 12) ||
+                         (*w.begin >= '0' && *w.begin <= '9'));
         if (!good)
             complain("OMP_PLACES", "threads, cores, sockets, ll_caches, numa_domains or a list of places", "no places");
     }
@@ -312,7 +310,8 @@ void print_num_threads() noexcept {
     char text[256];
     std::size_t length = 0;
     if (process.num_threads_listed == 0)
-        length = sys::format_text(text, sizeof text, "%u", process.initial.num_threads ? process.initial.num_threads : hart_count());
+        length = sys::format_text(text, sizeof text, "%u",
+                                  process.initial.num_threads ? process.initial.num_threads : hart_count());
     for (unsigned i = 0; i < process.num_threads_listed && length < sizeof text - 12; ++i)
         length += sys::format_text(text + length, sizeof text - length, i ? ",%u" : "%u", process.num_threads[i]);
     print_line("  [host] OMP_NUM_THREADS = '%s'", text);
@@ -322,8 +321,7 @@ void print_num_threads() noexcept {
 __attribute__((constructor)) void read_at_start() noexcept {
     read_environment(process, look_up_securely, sys::get_options().nested);
     const char *text = look_up_securely("OMP_DISPLAY_ENV");
-    if (!text)
-        return;
+    if (!text) return;
     bool show = false;
     if (whole(text).is("verbose"))
         display_environment(true);
@@ -367,8 +365,7 @@ void display_environment(bool verbose) noexcept {
     print_line("  [host] OMP_MAX_TASK_PRIORITY = '%d'", process.max_task_priority);
     print_line("  [host] OMP_DISPLAY_AFFINITY = '%s'", truth(process.display_affinity));
     print_line("  [host] OMP_AFFINITY_FORMAT = '%s'", affinity_format());
-    if (verbose)
-        print_line("  [host] COMITY_HARTS = '%u'", hart_count());
+    if (verbose) print_line("  [host] COMITY_HARTS = '%u'", hart_count());
     print_line("OPENMP DISPLAY ENVIRONMENT END");
 }
 

@@ -8,8 +8,8 @@ namespace comity::openmp {
 // How a variable is looked up, for tests: its value or null.
 using look_up_function = const char *(*)(const char *variable);
 
-// Reads the variables into `into`. A value that is not allowed gives one line on standard error and counts as not given.
-// `nested`: whether regions within regions are parallel when nothing is said.
+// Reads the variables into `into`. A value that is not allowed gives one line on standard error and counts as not
+// given. `nested`: whether regions within regions are parallel when nothing is said.
 void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept;
 
 // What OMP_DISPLAY_ENV and omp_display_env print, on standard error.

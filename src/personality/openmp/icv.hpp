@@ -1,4 +1,5 @@
-// The internal control variables (OpenMP 5.1, section 2.4): those that every task has its own of, and those of the process.
+// The internal control variables (OpenMP 5.1, section 2.4): those that every task has its own of, and those of the
+// process.
 #pragma once
 
 #include <atomic>
@@ -13,8 +14,8 @@ inline constexpr unsigned most_levels = 255; // what max-active-levels can hold;
 inline constexpr unsigned most_ranks = 4096; // of one team
 inline constexpr unsigned no_limit = 0x7fffffff;
 
-// A data environment's variables. A task inherits its parent's; the implicit tasks of a region share one copy until one of
-// them changes something (task.hpp).
+// A data environment's variables. A task inherits its parent's; the implicit tasks of a region share one copy until one
+// of them changes something (task.hpp).
 struct icvs {
     unsigned num_threads = 0; // of the next region; 0: as many as there are harts
     unsigned thread_limit = no_limit;
@@ -44,8 +45,8 @@ struct process_icvs {
     enum class wait : std::uint8_t { unset, active, passive } wait_policy = wait::unset;
     bool display_affinity = false;
     bool target_mandatory = false;
-    std::atomic<int> num_teams{0};           // omp_set_num_teams
-    std::atomic<int> teams_thread_limit{0};  // omp_set_teams_thread_limit
+    std::atomic<int> num_teams{0};          // omp_set_num_teams
+    std::atomic<int> teams_thread_limit{0}; // omp_set_teams_thread_limit
 };
 
 extern process_icvs process;

@@ -1,5 +1,6 @@
-// run_region wants to call rank 0's code; here that code is its caller's. So it runs on a stack of its own, beside the caller's, in the
-// same context: rank 0's function goes back to the caller's stack, and the end of the region goes on with it.
+// run_region wants to call rank 0's code; here that code is its caller's. So it runs on a stack of its own, beside the
+// caller's, in the same context: rank 0's function goes back to the caller's stack, and the end of the region goes on
+// with it.
 #include "personality/openmp/legacy_region.hpp"
 
 #include <ucontext.h>
@@ -45,8 +46,7 @@ constexpr std::size_t stack_size = 64 * 1024;
 
 void start_legacy_region(const region &r) noexcept {
     side *s = new (std::nothrow) side{};
-    if (!s || !(s->stack = sys::map_stack(stack_size)))
-        sys::fatal("GOMP_parallel_start", "no memory for a stack");
+    if (!s || !(s->stack = sys::map_stack(stack_size))) sys::fatal("GOMP_parallel_start", "no memory for a stack");
     s->request = r;
     s->function = r.function;
     s->data = r.data;
@@ -69,8 +69,7 @@ void start_legacy_region(const region &r) noexcept {
 
 void end_legacy_region() noexcept {
     side *s = innermost;
-    if (!s)
-        sys::fatal("GOMP_parallel_end", "no region was begun by GOMP_parallel_start");
+    if (!s) sys::fatal("GOMP_parallel_end", "no region was begun by GOMP_parallel_start");
     ::swapcontext(&s->caller, &s->inside);
     innermost = s->outer;
     sys::unmap_stack(s->stack);

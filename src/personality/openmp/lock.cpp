@@ -39,11 +39,9 @@ waiter *take_first(bucket &b, const void *lock, bool &more) noexcept {
     waiter *previous = nullptr, *w = b.first;
     while (w && w->lock != lock) previous = w, w = w->next;
     more = false;
-    if (!w)
-        return nullptr;
+    if (!w) return nullptr;
     (previous ? previous->next : b.first) = w->next;
-    if (b.last == w)
-        b.last = previous;
+    if (b.last == w) b.last = previous;
     for (waiter *other = w->next; other && !more; other = other->next) more = other->lock == lock;
     return w;
 }
@@ -76,8 +74,7 @@ bool word_lock::try_lock(std::uint32_t holder) noexcept {
 
 void word_lock::lock_slowly(std::uint32_t holder) noexcept {
     for (unsigned i = 0; i < spins; ++i) {
-        if (try_lock(holder))
-            return;
+        if (try_lock(holder)) return;
         sys::cpu_relax();
     }
     bucket &b = bucket_of(this);
@@ -87,14 +84,13 @@ void word_lock::lock_slowly(std::uint32_t holder) noexcept {
         b.lock.lock();
         std::uint32_t now = word_.load(std::memory_order_relaxed);
         // Whoever leaves the lock from here on finds the bit, and me when it has the bucket.
-        while ((now & taken) && !word_.compare_exchange_weak(now, now | waited_for, std::memory_order_relaxed)) {}
-        if (now & taken)
-            append(b, me);
+        while ((now & taken) && !word_.compare_exchange_weak(now, now | waited_for, std::memory_order_relaxed)) {
+        }
+        if (now & taken) append(b, me);
         b.lock.unlock();
-        if (!(now & taken))
-            continue;
+        if (!(now & taken)) continue;
         me.changed.wait([&] { return me.woken.load(std::memory_order_acquire); }); // acquire[lock-waiter]
-        b.lock.lock(); // who woke me has let go of me
+        b.lock.lock();                                                             // who woke me has let go of me
         b.lock.unlock();
     }
 }

@@ -1,5 +1,6 @@
-// Locks of one 32-bit word, as the ABI has them: omp_lock_t, the words of critical constructs. Who waits is kept elsewhere, in a table
-// keyed by the word's address; waiting blocks the context, never the hart. Protocol and proof: README.md, "Locks".
+// Locks of one 32-bit word, as the ABI has them: omp_lock_t, the words of critical constructs. Who waits is kept
+// elsewhere, in a table keyed by the word's address; waiting blocks the context, never the hart. Protocol and proof:
+// README.md, "Locks".
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,7 @@ namespace comity::openmp {
 
 // 0: free. Else bit 0: taken; bit 1: somebody waits; above: whatever the holder put there.
 class word_lock {
-  public:
+public:
     // Returns when the caller has the lock. May switch.
     void lock(std::uint32_t holder = 0) noexcept {
         std::uint32_t free = 0;
@@ -21,14 +22,15 @@ class word_lock {
     // Never switches.
     void unlock() noexcept {
         std::uint32_t now = word_.load(std::memory_order_relaxed);
-        if ((now & waited_for) || !word_.compare_exchange_strong(now, 0, std::memory_order_release, // release[word-lock]
-                                                                 std::memory_order_relaxed)) [[unlikely]]
+        if ((now & waited_for) ||
+            !word_.compare_exchange_strong(now, 0, std::memory_order_release, // release[word-lock]
+                                           std::memory_order_relaxed)) [[unlikely]]
             unlock_slowly();
     }
     bool is_taken() const noexcept { return word_.load(std::memory_order_relaxed) & taken; }
     std::uint32_t holder() const noexcept { return word_.load(std::memory_order_relaxed) >> 2; }
 
-  private:
+private:
     static constexpr std::uint32_t taken = 1, waited_for = 2;
     void lock_slowly(std::uint32_t holder) noexcept;
     void unlock_slowly() noexcept;

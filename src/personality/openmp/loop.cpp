@@ -11,8 +11,7 @@ struct chunk {
 
 // One block a rank, sizes differing by one at most: the same as compilers compute inline.
 bool next_block(thread *t, const loop &l, chunk &c) noexcept {
-    if (t->trip++)
-        return false;
+    if (t->trip++) return false;
     const std::uint64_t size = t->size, rank = t->rank;
     const std::uint64_t share = l.count / size, rest = l.count % size;
     c.begin = rank * share + (rank < rest ? rank : rest);
@@ -37,15 +36,13 @@ bool next_dynamic(work_share *share, chunk &c) noexcept {
     const loop &l = share->loop;
     if (!share->wraps) [[likely]] {
         c.begin = share->next.fetch_add(l.chunk, std::memory_order_relaxed);
-        if (c.begin >= l.count)
-            return false;
+        if (c.begin >= l.count) return false;
     } else {
         c.begin = share->next.load(std::memory_order_relaxed);
         do {
-            if (c.begin >= l.count)
-                return false;
-        } while (!share->next.compare_exchange_weak(
-            c.begin, l.count - c.begin < l.chunk ? l.count : c.begin + l.chunk, std::memory_order_relaxed));
+            if (c.begin >= l.count) return false;
+        } while (!share->next.compare_exchange_weak(c.begin, l.count - c.begin < l.chunk ? l.count : c.begin + l.chunk,
+                                                    std::memory_order_relaxed));
     }
     c.end = l.count - c.begin < l.chunk ? l.count : c.begin + l.chunk;
     return true;
@@ -56,12 +53,10 @@ bool next_guided(thread *t, work_share *share, chunk &c) noexcept {
     const loop &l = share->loop;
     c.begin = share->next.load(std::memory_order_relaxed);
     do {
-        if (c.begin >= l.count)
-            return false;
+        if (c.begin >= l.count) return false;
         const std::uint64_t left = l.count - c.begin;
         std::uint64_t take = left / t->size + (left % t->size != 0);
-        if (take < l.chunk)
-            take = l.chunk;
+        if (take < l.chunk) take = l.chunk;
         c.end = take < left ? c.begin + take : l.count;
     } while (!share->next.compare_exchange_weak(c.begin, c.end, std::memory_order_relaxed));
     return true;
@@ -69,9 +64,12 @@ bool next_guided(thread *t, work_share *share, chunk &c) noexcept {
 
 bool next_of(thread *t, work_share *share, chunk &c) noexcept {
     switch (share->loop.kind) {
-    case schedule_kind::dynamic: return next_dynamic(share, c);
-    case schedule_kind::guided: return next_guided(t, share, c);
-    default: return share->loop.chunk ? next_fixed(t, share->loop, c) : next_block(t, share->loop, c);
+    case schedule_kind::dynamic:
+        return next_dynamic(share, c);
+    case schedule_kind::guided:
+        return next_guided(t, share, c);
+    default:
+        return share->loop.chunk ? next_fixed(t, share->loop, c) : next_block(t, share->loop, c);
     }
 }
 
@@ -117,10 +115,8 @@ void resolve_schedule(const thread *t, loop &l) noexcept {
         l.kind = schedule_kind::fixed;
         l.chunk = 0;
     }
-    if (l.kind != schedule_kind::fixed && l.chunk == 0)
-        l.chunk = 1;
-    if (l.chunk > l.count)
-        l.chunk = l.count ? l.count : 1;
+    if (l.kind != schedule_kind::fixed && l.chunk == 0) l.chunk = 1;
+    if (l.chunk > l.count) l.chunk = l.count ? l.count : 1;
 }
 
 void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &given) noexcept {
@@ -157,8 +153,7 @@ bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept {
 
 void await_turn(thread *t) noexcept {
     work_share *share = t->share;
-    if (!share || !share->loop.ordered || t->chunk_begin == t->chunk_end)
-        return;
+    if (!share || !share->loop.ordered || t->chunk_begin == t->chunk_end) return;
     const std::uint64_t mine = t->chunk_begin;
     team *tm = t->team;
     share->changed.wait([=] {

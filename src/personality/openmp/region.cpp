@@ -6,8 +6,8 @@
 namespace comity::openmp {
 namespace {
 
-// What a rank executes: from here on the region's code sees itself as rank `rank` of the team. Nothing may be thrown out of a
-// region, as OpenMP has it: noexcept ends the process then.
+// What a rank executes: from here on the region's code sees itself as rank `rank` of the team. Nothing may be thrown
+// out of a region, as OpenMP has it: noexcept ends the process then.
 void rank_body(void *argument, unsigned rank) noexcept {
     team *tm = static_cast<team *>(argument);
     thread *t = self;
@@ -32,7 +32,8 @@ void rank_body(void *argument, unsigned rank) noexcept {
     if (tm->gather) [[unlikely]]
         barrier(t);
     else if (tm->ready_count.load(std::memory_order_relaxed)) [[unlikely]]
-        while (run_a_task(t)) {}
+        while (run_a_task(t)) {
+        }
 }
 
 // The variables of the ranks' tasks: those of the task that opens the region, with the next entry of lists.
@@ -63,10 +64,10 @@ void give_to_limit(thread *t, unsigned ranks) noexcept {
     t->team->busy.fetch_sub(ranks - 1, std::memory_order_relaxed);
 }
 
-// After the join: did the region make tasks? Then somebody who fulfilled an event may still be about to let go of the team.
+// After the join: did the region make tasks? Then somebody who fulfilled an event may still be about to let go of the
+// team.
 bool forget_tasks(team *tm) noexcept {
-    if (!tm->makes_tasks.load(std::memory_order_relaxed))
-        return false;
+    if (!tm->makes_tasks.load(std::memory_order_relaxed)) return false;
     tm->makes_tasks.store(false, std::memory_order_relaxed);
     tm->tasks_lock.lock();
     tm->tasks_lock.unlock();
@@ -83,8 +84,7 @@ void tidy(team *tm, thread *first) noexcept {
         // Ranks left from anywhere. The slots' numbers need not continue, only grow.
         for (unsigned i = 0; i < tm->size; ++i) {
             thread *t = tm->threads[i];
-            if (t->shares > tm->shares)
-                tm->shares = t->shares;
+            if (t->shares > tm->shares) tm->shares = t->shares;
             t->share = nullptr;
             t->implicit.group = nullptr;
         }
@@ -99,11 +99,9 @@ void tidy(team *tm, thread *first) noexcept {
 } // namespace
 
 unsigned ranks_for(thread *t, unsigned wanted) noexcept {
-    if (wanted == 1)
-        return 1;
+    if (wanted == 1) return 1;
     const icvs &icv = icv_of(t);
-    if (t->team->active_level >= icv.max_active_levels)
-        return 1;
+    if (t->team->active_level >= icv.max_active_levels) return 1;
     unsigned ranks = wanted ? wanted : icv.num_threads ? icv.num_threads : hart_count();
     if (icv.dynamic) {
         const unsigned harts = hart_count();

@@ -1,6 +1,7 @@
-// Does a region make explicit tasks? Ranks that have nothing more to do may then help, if they wait for each other at the end of the
-// region; in a region without tasks that wait would only cost. A region is known by its function: at first it may make
-// tasks, afterwards it does what it did before. A wrong guess costs time, never tasks: who makes them finishes them.
+// Does a region make explicit tasks? Ranks that have nothing more to do may then help, if they wait for each other at
+// the end of the region; in a region without tasks that wait would only cost. A region is known by its function: at
+// first it may make tasks, afterwards it does what it did before. A wrong guess costs time, never tasks: who makes them
+// finishes them.
 #pragma once
 
 #include <atomic>

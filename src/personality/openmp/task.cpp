@@ -21,8 +21,7 @@ template <list_of Which> void task_list<Which>::add(task *t) noexcept {
 
 template <list_of Which> void task_list<Which>::remove(task *t) noexcept {
     task_link &link = t->links[Which];
-    if (!link.linked)
-        return;
+    if (!link.linked) return;
     (link.previous ? link.previous->links[Which].next : first_) = link.next;
     (link.next ? link.next->links[Which].previous : last_) = link.previous;
     link = {nullptr, nullptr, false};
@@ -55,13 +54,11 @@ void make_ready(task *t) noexcept {
     count_up(tm->ready_count);
     t->parent->ready_children.add(t);
     count_up(t->parent->ready_children_count);
-    if (t->parent->waits)
-        t->parent->changed.wake_all();
+    if (t->parent->waits) t->parent->changed.wake_all();
     if (t->group) {
         t->group->ready.add(t);
         count_up(t->group->ready_count);
-        if (t->group->waits)
-            t->group->changed.wake_all();
+        if (t->group->waits) t->group->changed.wake_all();
     }
     tm->idle.wake_one();
 }
@@ -79,8 +76,7 @@ void take(task *t) noexcept {
 }
 
 void drop_reference(task *t) noexcept {
-    if (--t->references || !t->on_heap)
-        return;
+    if (--t->references || !t->on_heap) return;
     free_dependences(t);
     std::free(t);
 }
@@ -93,13 +89,11 @@ void complete(task *t) noexcept {
     const unsigned siblings = parent->unfinished_children.load(std::memory_order_relaxed) - 1;
     // The children's results are seen by who sees the count:
     parent->unfinished_children.store(siblings, std::memory_order_release); // release[task-done]
-    if (siblings == 0 && parent->waits)
-        parent->changed.wake_all();
+    if (siblings == 0 && parent->waits) parent->changed.wake_all();
     if (taskgroup *group = t->group) {
         const unsigned members = group->unfinished.load(std::memory_order_relaxed) - 1;
         group->unfinished.store(members, std::memory_order_release); // release[task-done]
-        if (members == 0 && group->waits)
-            group->changed.wake_all();
+        if (members == 0 && group->waits) group->changed.wake_all();
     }
     drop_reference(parent);
     drop_reference(t);
@@ -114,8 +108,7 @@ void complete(task *t) noexcept {
 
 bool is_cancelled(const thread *t, const task *what) noexcept {
     for (const taskgroup *group = what->group; group; group = group->workshare ? group->outer : nullptr)
-        if (group->cancelled.load(std::memory_order_relaxed))
-            return true;
+        if (group->cancelled.load(std::memory_order_relaxed)) return true;
     return t->team->cancelled.load(std::memory_order_relaxed);
 }
 
@@ -132,8 +125,7 @@ void execute(thread *t, task *what) noexcept {
         run_body(t, what);
     locked guard(t->team);
     what->body_done = true;
-    if (!what->detached)
-        complete(what);
+    if (!what->detached) complete(what);
 }
 
 constexpr std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
@@ -147,8 +139,7 @@ task *allocate(std::size_t size, std::size_t alignment) noexcept {
         memory = std::malloc(head + size);
     else if (::posix_memalign(&memory, alignment, head + size))
         memory = nullptr;
-    if (!memory)
-        sys::fatal("GOMP_task", "no memory for a task of %zu bytes", head + size);
+    if (!memory) sys::fatal("GOMP_task", "no memory for a task of %zu bytes", head + size);
     task *made = new (memory) task;
     made->argument = static_cast<char *>(memory) + head;
     made->on_heap = true;
@@ -163,8 +154,7 @@ void inherit(const thread *t, task *child, const task_request &request) noexcept
     child->function = request.function;
     child->final = parent->final || (request.flags & flag_final);
     child->priority = request.flags & flag_priority ? request.priority : 0;
-    if (child->priority > process.max_task_priority)
-        child->priority = process.max_task_priority;
+    if (child->priority > process.max_task_priority) child->priority = process.max_task_priority;
     if (parent->icv == &parent->own) { // it may change them, or be gone
         child->own = parent->own;
         child->icv = &child->own;
@@ -183,8 +173,7 @@ void copy_data(thread *t, task *child, const task_request &request) noexcept {
     } else if (request.size) {
         std::memcpy(child->argument, request.data, request.size);
     }
-    if (request.bounds)
-        std::memcpy(child->argument, request.bounds, 2 * sizeof *request.bounds);
+    if (request.bounds) std::memcpy(child->argument, request.bounds, 2 * sizeof *request.bounds);
 }
 
 // The handle goes into the program's variable, and into its copy in the task's data, which stands first there.
@@ -192,8 +181,7 @@ void attach_event(task *child, const task_request &request) noexcept {
     if (request.flags & flag_detach) {
         child->detached = true;
         *request.event = child;
-        if (request.data)
-            *static_cast<void **>(request.data) = child;
+        if (request.data) *static_cast<void **>(request.data) = child;
     }
 }
 
@@ -205,23 +193,18 @@ void defer(thread *t, const task_request &request) noexcept {
     child->deferred = true;
     team *tm = t->team;
     tm->unfinished.fetch_add(1, std::memory_order_relaxed); // arriving at the barrier publishes it
-    if (!tm->makes_tasks.load(std::memory_order_relaxed))
-        tm->makes_tasks.store(true, std::memory_order_relaxed);
+    if (!tm->makes_tasks.load(std::memory_order_relaxed)) tm->makes_tasks.store(true, std::memory_order_relaxed);
     locked guard(tm);
     count_up(t->task->unfinished_children);
     ++t->task->references;
-    if (child->group)
-        count_up(child->group->unfinished);
-    if (request.flags & flag_depend)
-        add_dependences(t->task, child, request.depend);
-    if (child->predecessors.load(std::memory_order_relaxed) == 0)
-        make_ready(child);
+    if (child->group) count_up(child->group->unfinished);
+    if (request.flags & flag_depend) add_dependences(t->task, child, request.depend);
+    if (child->predecessors.load(std::memory_order_relaxed) == 0) make_ready(child);
 }
 
 // if(0), in a final task, or too many: the task is run here and now, on the caller's data.
 void run_undeferred(thread *t, const task_request &request) noexcept {
-    if (request.flags & flag_depend)
-        await_dependences(t, request.depend);
+    if (request.flags & flag_depend) await_dependences(t, request.depend);
     // Its children may outlive it, where there are others to run them.
     const bool heap = request.copy || t->team->size > 1;
     task on_stack;
@@ -231,8 +214,7 @@ void run_undeferred(thread *t, const task_request &request) noexcept {
         copy_data(t, child, request);
     } else {
         child->argument = request.data;
-        if (request.bounds)
-            std::memcpy(child->argument, request.bounds, 2 * sizeof *request.bounds);
+        if (request.bounds) std::memcpy(child->argument, request.bounds, 2 * sizeof *request.bounds);
     }
     run_body(t, child);
     if (child == &on_stack) {
@@ -250,16 +232,14 @@ void run_undeferred(thread *t, const task_request &request) noexcept {
 template <list_of Which> task *take_first(team *tm, task_list<Which> &from) noexcept {
     locked guard(tm);
     task *first = from.first();
-    if (first)
-        take(first);
+    if (first) take(first);
     return first;
 }
 
 } // namespace
 
 void create_task(thread *t, const task_request &request) noexcept {
-    if (process.cancellation && is_cancelled(t, t->task))
-        return;
+    if (process.cancellation && is_cancelled(t, t->task)) return;
     team *tm = t->team;
     const bool detach = request.flags & flag_detach;
     const bool many = tm->unfinished.load(std::memory_order_relaxed) > tasks_per_rank * tm->size;
@@ -268,22 +248,20 @@ void create_task(thread *t, const task_request &request) noexcept {
         defer(t, request);
     else
         run_undeferred(t, request);
-    if (detach && (request.run_now || t->task->final))
-        wait_for_children(t);
+    if (detach && (request.run_now || t->task->final)) wait_for_children(t);
 }
 
 bool run_a_task(thread *t) noexcept {
     team *tm = t->team;
-    if (tm->ready_count.load(std::memory_order_relaxed) == 0)
-        return false;
+    if (tm->ready_count.load(std::memory_order_relaxed) == 0) return false;
     task *first = take_first(tm, tm->ready);
-    if (first)
-        execute(t, first);
+    if (first) execute(t, first);
     return first;
 }
 
 void wait_for_children(thread *t) noexcept {
-    wait_for_children_while(t, [](void *) { return true; }, nullptr);
+    wait_for_children_while(
+        t, [](void *) { return true; }, nullptr);
 }
 
 void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noexcept {
@@ -308,7 +286,7 @@ void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noe
             execute(t, child);
         else
             mine->changed.wait([=] {
-                return mine->unfinished_children.load(std::memory_order_acquire) == 0 || // acquire[task-done]
+                return mine->unfinished_children.load(std::memory_order_acquire) == 0 ||  // acquire[task-done]
                        mine->ready_children_count.load(std::memory_order_acquire) != 0 || // acquire[task-ready]
                        !pending(data);
             });
@@ -317,19 +295,16 @@ void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noe
 
 void begin_group(thread *t) noexcept {
     auto *group = static_cast<taskgroup *>(std::malloc(sizeof(taskgroup)));
-    if (!group)
-        sys::fatal("GOMP_taskgroup_start", "no memory");
+    if (!group) sys::fatal("GOMP_taskgroup_start", "no memory");
     new (group) taskgroup;
     group->outer = t->task->group;
-    if (group->outer)
-        group->reductions = group->outer->reductions; // a task in the inner group may take part in them
+    if (group->outer) group->reductions = group->outer->reductions; // a task in the inner group may take part in them
     t->task->group = group;
 }
 
 void end_group(thread *t) noexcept {
     taskgroup *group = t->task->group;
-    if (!group)
-        return; // its begin was in a region of an undeferred task that was cancelled
+    if (!group) return; // its begin was in a region of an undeferred task that was cancelled
     team *tm = t->team;
     for (bool done = group->unfinished.load(std::memory_order_acquire) == 0; !done;) { // acquire[task-done]
         tm->tasks_lock.lock();
@@ -356,8 +331,7 @@ void end_group(thread *t) noexcept {
 void finish_tasks(thread *t) noexcept {
     team *tm = t->team;
     while (tm->unfinished.load(std::memory_order_acquire)) { // acquire[task-done]
-        if (run_a_task(t))
-            continue;
+        if (run_a_task(t)) continue;
         tm->idle.wait([=] {
             return tm->unfinished.load(std::memory_order_acquire) == 0 || // acquire[task-done]
                    tm->ready_count.load(std::memory_order_acquire) != 0;  // acquire[task-ready]
@@ -370,11 +344,9 @@ void fulfill_event(task *t) noexcept {
     team *tm = t->team;
     locked guard(tm);
     t->detached = false;
-    if (!t->body_done)
-        return;
+    if (!t->body_done) return;
     complete(t);
-    if (tm->unfinished.load(std::memory_order_relaxed) == 0)
-        tm->idle.wake_all(); // finish_tasks
+    if (tm->unfinished.load(std::memory_order_relaxed) == 0) tm->idle.wake_all(); // finish_tasks
 }
 
 } // namespace comity::openmp

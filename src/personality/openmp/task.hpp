@@ -32,13 +32,13 @@ struct task_link {
 
 // Tasks in the order in which they shall run: highest priority first; of the same priority oldest first.
 template <list_of Which> class task_list {
-  public:
+public:
     bool empty() const noexcept { return !first_; }
     task *first() const noexcept { return first_; }
     void add(task *t) noexcept;
     void remove(task *t) noexcept; // nothing if it is not in the list
 
-  private:
+private:
     task *first_ = nullptr, *last_ = nullptr;
 };
 
@@ -65,11 +65,11 @@ struct task {
     unsigned references = 1;                      // itself and each deferred child; under tasks_lock
     sync::wait_list changed;
 
-    openmp::team *team = nullptr;            // of a deferred task, for omp_fulfill_event
-    dependence_table *table = nullptr;       // what its children depend on
-    dependence *depends = nullptr;           // its own dependences, as its parent's table knows them
+    openmp::team *team = nullptr;      // of a deferred task, for omp_fulfill_event
+    dependence_table *table = nullptr; // what its children depend on
+    dependence *depends = nullptr;     // its own dependences, as its parent's table knows them
     unsigned depend_count = 0;
-    std::atomic<unsigned> predecessors{0};   // unfinished tasks that it depends on; down under tasks_lock
+    std::atomic<unsigned> predecessors{0}; // unfinished tasks that it depends on; down under tasks_lock
     task **successors = nullptr;
     unsigned successor_count = 0, successor_capacity = 0;
 };
@@ -80,8 +80,8 @@ struct taskgroup {
     std::atomic<unsigned> ready_count{0};
     std::atomic<unsigned> unfinished{0}; // as unfinished_children
     std::atomic<bool> cancelled{false};
-    bool waits = false;          // under tasks_lock
-    bool workshare = false;      // made by a worksharing construct with task reductions
+    bool waits = false;                   // under tasks_lock
+    bool workshare = false;               // made by a worksharing construct with task reductions
     std::uintptr_t *reductions = nullptr; // task_reduction.cpp
     sync::wait_list changed;
 };
@@ -109,10 +109,10 @@ struct task_request {
     copy_function copy; // null: copy `size` bytes
     std::size_t size, alignment;
     unsigned flags;
-    bool run_now = false;     // if(0)
-    void **depend = nullptr;  // with flag_depend: the compilers' array
-    int priority = 0;         // with flag_priority
-    void **event = nullptr;   // with flag_detach: where the event's handle goes
+    bool run_now = false;                  // if(0)
+    void **depend = nullptr;               // with flag_depend: the compilers' array
+    int priority = 0;                      // with flag_priority
+    void **event = nullptr;                // with flag_detach: where the event's handle goes
     const std::uint64_t *bounds = nullptr; // of a taskloop: two words for the beginning of the task's own data
 };
 
@@ -120,8 +120,8 @@ struct task_request {
 void create_task(thread *t, const task_request &request) noexcept;
 // Runs or awaits the current task's children. May switch.
 void wait_for_children(thread *t) noexcept;
-// The same, but only while pending(data) is true too; it may read atomics only. Whoever makes it false wakes `changed` of the
-// task under tasks_lock if the task `waits`.
+// The same, but only while pending(data) is true too; it may read atomics only. Whoever makes it false wakes `changed`
+// of the task under tasks_lock if the task `waits`.
 void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noexcept;
 // Runs one task that may run now, if there is one. May switch.
 bool run_a_task(thread *t) noexcept;
@@ -133,7 +133,8 @@ void begin_group(thread *t) noexcept;
 void end_group(thread *t) noexcept; // runs or awaits the group's tasks; may switch
 
 // task_depend.cpp; all under the team's tasks_lock but await_dependences.
-// Enters the dependences of `child`, a child of `parent`; afterwards child->predecessors says how many tasks it waits for.
+// Enters the dependences of `child`, a child of `parent`; afterwards child->predecessors says how many tasks it waits
+// for.
 void add_dependences(task *parent, task *child, void **depend) noexcept;
 // The task is done: `ready` gets each task that waited for it alone.
 void release_dependences(task *done, void (*ready)(task *)) noexcept;

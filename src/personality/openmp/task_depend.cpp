@@ -1,5 +1,6 @@
-// depend: which of a task's children wait for which. Each parent has a table of the storage that its unfinished children depend on;
-// a location's record leads to those tasks that a new one must wait for. All under the team's tasks_lock.
+// depend: which of a task's children wait for which. Each parent has a table of the storage that its unfinished
+// children depend on; a location's record leads to those tasks that a new one must wait for. All under the team's
+// tasks_lock.
 #include <cstdlib>
 #include <new>
 
@@ -9,8 +10,8 @@
 
 namespace comity::openmp {
 
-// One dependence of one unfinished task. Those on the same location form a list, newest first: a last writer, if it has not
-// finished, and the readers after it. (What came before the writer it waits for itself.)
+// One dependence of one unfinished task. Those on the same location form a list, newest first: a last writer, if it has
+// not finished, and the readers after it. (What came before the writer it waits for itself.)
 struct dependence {
     void *location;
     openmp::task *task;
@@ -67,8 +68,7 @@ void add_edge(task *before, task *after) noexcept {
     if (before->successor_count == before->successor_capacity) {
         const unsigned capacity = before->successor_capacity ? 2 * before->successor_capacity : 4;
         auto **grown = static_cast<task **>(std::realloc(before->successors, capacity * sizeof(task *)));
-        if (!grown)
-            sys::fatal("GOMP_task", "no memory for a dependence");
+        if (!grown) sys::fatal("GOMP_task", "no memory for a dependence");
         before->successors = grown;
         before->successor_capacity = capacity;
     }
@@ -79,8 +79,7 @@ void add_edge(task *before, task *after) noexcept {
 // The tasks that a dependence of this kind waits for.
 void add_edges(dependence *newest, bool reads, task *after) noexcept {
     for (dependence *d = newest; d; d = d->older)
-        if (!reads || !d->reads)
-            add_edge(d->task, after);
+        if (!reads || !d->reads) add_edge(d->task, after);
 }
 
 void enter(dependence_table *table, dependence *d) noexcept {
@@ -89,8 +88,7 @@ void enter(dependence_table *table, dependence *d) noexcept {
     d->newer = nullptr;
     d->older = newest;
     d->next_in_bucket = newest ? newest->next_in_bucket : nullptr;
-    if (newest)
-        newest->newer = d;
+    if (newest) newest->newer = d;
     *place = d;
 }
 
@@ -106,15 +104,13 @@ void leave(dependence_table *table, dependence *d) noexcept {
             *place = d->next_in_bucket;
         }
     }
-    if (d->older)
-        d->older->newer = d->newer;
+    if (d->older) d->older->newer = d->newer;
 }
 
 dependence_table *table_of(task *parent) noexcept {
     if (!parent->table) {
         parent->table = static_cast<dependence_table *>(std::calloc(1, sizeof(dependence_table)));
-        if (!parent->table)
-            sys::fatal("GOMP_task", "no memory for dependences");
+        if (!parent->table) sys::fatal("GOMP_task", "no memory for dependences");
     }
     return parent->table;
 }
@@ -127,12 +123,10 @@ unsigned count_dependences(void **depend) noexcept {
 
 void add_dependences(task *parent, task *child, void **depend) noexcept {
     const unsigned count = count_dependences(depend);
-    if (!count)
-        return;
+    if (!count) return;
     dependence_table *table = table_of(parent);
     child->depends = static_cast<dependence *>(std::malloc(count * sizeof(dependence)));
-    if (!child->depends)
-        sys::fatal("GOMP_task", "no memory for %u dependences", count);
+    if (!child->depends) sys::fatal("GOMP_task", "no memory for %u dependences", count);
     each_dependence(depend, [=](void *location, bool reads) {
         add_edges(*find_list(table, location), reads, child);
         dependence *d = child->depends + child->depend_count++;
@@ -149,8 +143,7 @@ void release_dependences(task *done, void (*ready)(task *)) noexcept {
     for (unsigned i = 0; i < done->successor_count; ++i) {
         task *next = done->successors[i];
         // Who waits for it without the lock (await_dependences) sees what the task did: acq_rel[depend-met].
-        if (next->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1)
-            continue;
+        if (next->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
         if (next->deferred)
             ready(next);
         else if (next->parent->waits)

@@ -1,4 +1,5 @@
-// Task reductions: the compilers describe the variables in an array and let the runtime find each rank's private copies.
+// Task reductions: the compilers describe the variables in an array and let the runtime find each rank's private
+// copies.
 //   [0] how many variables    [1] bytes of a rank's copies    [2] alignment; then: where the copies are
 //   [4] the next array, of the same construct or of an outer taskgroup    [5] ours: is it the first of a construct?
 //   [6] ours: the copies' end    [7 + 3 i] the variable's address, its offset in a rank's copies, and a word of ours
@@ -36,13 +37,11 @@ found find(const word *data, word address) noexcept {
         if (address >= data[2] && address < data[6]) {
             found f{data, nullptr, (address - data[2]) % data[1]};
             for (word i = 0; i < data[0]; ++i)
-                if (data[7 + 3 * i + 1] == f.offset)
-                    f.variable = data + 7 + 3 * i;
+                if (data[7 + 3 * i + 1] == f.offset) f.variable = data + 7 + 3 * i;
             return f;
         }
         for (word i = 0; i < data[0]; ++i)
-            if (const word *variable = data + 7 + 3 * i; variable[0] == address)
-                return {data, variable, variable[1]};
+            if (const word *variable = data + 7 + 3 * i; variable[0] == address) return {data, variable, variable[1]};
     }
     return {};
 }
@@ -84,10 +83,10 @@ void remap_reductions(thread *t, std::size_t count, std::size_t originals, void 
     for (std::size_t i = 0; i < count; ++i) {
         const found f = find(registered, reinterpret_cast<word>(pointers[i]));
         if (!f.data || (i < originals && !f.variable))
-            sys::fatal("GOMP_task_reduction_remap", "%p is no task reduction variable of a taskgroup around it", pointers[i]);
+            sys::fatal("GOMP_task_reduction_remap", "%p is no task reduction variable of a taskgroup around it",
+                       pointers[i]);
         pointers[i] = reinterpret_cast<void *>(f.data[2] + t->rank * f.data[1] + f.offset);
-        if (i < originals)
-            pointers[count + i] = reinterpret_cast<void *>(f.variable[0]);
+        if (i < originals) pointers[count + i] = reinterpret_cast<void *>(f.variable[0]);
     }
 }
 

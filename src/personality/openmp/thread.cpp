@@ -32,8 +32,7 @@ team nobodys_team;
 struct leave_root {
     thread *made = nullptr;
     ~leave_root() {
-        if (!made)
-            return;
+        if (!made) return;
         self = &nobody;
         free_root(made);
     }
@@ -72,8 +71,7 @@ thread *new_root() noexcept {
 }
 
 void free_root(thread *t) noexcept {
-    if (t->child)
-        free_team(t->child);
+    if (t->child) free_team(t->child);
     free_dependences(&t->implicit);
     free_ring(t->team);
     std::free(t->team); // the first member of its root
@@ -98,16 +96,14 @@ team *child_team(thread *parent, unsigned size) noexcept {
         t->level = parent->team->level + 1;
         parent->child = t;
     }
-    if (t->capacity >= size)
-        return t;
+    if (t->capacity >= size) return t;
     unsigned wanted = size - t->capacity;
     if (wanted < t->capacity && t->capacity + t->capacity <= most_ranks) // grow by doubling: few chunks
         wanted = t->capacity;
     if (t->chunks == sizeof t->chunk / sizeof *t->chunk)
         sys::fatal("OpenMP", "a team grew to %u ranks in too many steps", size);
     auto **threads = static_cast<thread **>(std::realloc(t->threads, (t->capacity + wanted) * sizeof(thread *)));
-    if (!threads)
-        sys::fatal("OpenMP", "no memory for a team of %u ranks", size);
+    if (!threads) sys::fatal("OpenMP", "no memory for a team of %u ranks", size);
     t->threads = threads;
     thread *chunk = make<thread>(wanted, "OpenMP");
     t->chunk[t->chunks++] = chunk;
@@ -121,8 +117,7 @@ team *child_team(thread *parent, unsigned size) noexcept {
 
 void free_team(team *t) noexcept {
     for (unsigned i = 0; i < t->capacity; ++i) {
-        if (t->threads[i]->child)
-            free_team(t->threads[i]->child);
+        if (t->threads[i]->child) free_team(t->threads[i]->child);
         free_dependences(&t->threads[i]->implicit);
     }
     for (unsigned i = 0; i < t->chunks; ++i) std::free(t->chunk[i]);

@@ -17,13 +17,13 @@ struct work_share;
 
 using region_function = void (*)(void *);
 
-// A rank of a team: what OpenMP calls a thread. The struct belongs to (team, rank) for as long as the team lives, so what
-// hangs on it stays hot between regions. Only the rank itself writes it while a region runs.
+// A rank of a team: what OpenMP calls a thread. The struct belongs to (team, rank) for as long as the team lives, so
+// what hangs on it stays hot between regions. Only the rank itself writes it while a region runs.
 struct alignas(64) thread {
-    openmp::team *team = nullptr; // never null in use; constant
-    unsigned rank = 0;            // constant
-    unsigned size = 1;            // of the team in this region
-    openmp::task *task = nullptr; // what it executes now: its implicit task or an explicit one
+    openmp::team *team = nullptr;  // never null in use; constant
+    unsigned rank = 0;             // constant
+    unsigned size = 1;             // of the team in this region
+    openmp::task *task = nullptr;  // what it executes now: its implicit task or an explicit one
     openmp::team *child = nullptr; // the hot team of the regions that this rank opens
 
     std::uint64_t shares = 0;    // worksharing constructs (but single) that it met since the team was made
@@ -32,24 +32,24 @@ struct alignas(64) thread {
     std::uint64_t trip = 0;      // static schedule: how many chunks it had
     std::uint64_t chunk_begin = 0, chunk_end = 0; // of the iterations that it executes, for ordered and doacross
 
-    unsigned blas_ranks = 0; // what it told OpenBLAS last (blas_caller.hpp)
+    unsigned blas_ranks = 0;             // what it told OpenBLAS last (blas_caller.hpp)
     unsigned team_number = 0, teams = 1; // of the league (GOMP_teams_reg), on the initial thread only
     unsigned teams_limit = 0;
 
     openmp::task implicit;
 };
 
-// A team of ranks and all that they share. It belongs to the thread that opens the region, its parent, which keeps it for
-// the next one.
+// A team of ranks and all that they share. It belongs to the thread that opens the region, its parent, which keeps it
+// for the next one.
 struct team {
     // Written by the parent before the ranks start, constant during the region.
     region_function function = nullptr;
     void *data = nullptr;
     unsigned size = 1;
-    unsigned active_level = 0; // regions of more than one rank around this point, with this one
-    bool gather = false;       // ranks wait for each other at the end, to help with tasks (region_memory.hpp)
-    openmp::icvs icv;          // the implicit tasks', until one of them changes its own
-    taskgroup *group = nullptr;       // that the implicit tasks are in: task reductions
+    unsigned active_level = 0;         // regions of more than one rank around this point, with this one
+    bool gather = false;               // ranks wait for each other at the end, to help with tasks (region_memory.hpp)
+    openmp::icvs icv;                  // the implicit tasks', until one of them changes its own
+    taskgroup *group = nullptr;        // that the implicit tasks are in: task reductions
     work_share *first_share = nullptr; // a combined construct's loop: the ranks are in it from the start
     std::uint64_t shares = 0, singles = 0; // where the ranks' counts start
 
@@ -81,8 +81,8 @@ struct team {
     std::atomic<unsigned> busy{1}; // at a root: threads in the contention group; kept only under a thread limit
 };
 
-// The calling context's thread, in its own thread-local storage. On a thread that never used OpenMP: `nobody`, which reads as rank 0
-// of a team of one and is never written.
+// The calling context's thread, in its own thread-local storage. On a thread that never used OpenMP: `nobody`, which
+// reads as rank 0 of a team of one and is never written.
 extern __thread thread *self __attribute__((tls_model("initial-exec")));
 extern thread nobody;
 

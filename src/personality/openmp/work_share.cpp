@@ -67,8 +67,7 @@ bool enter_share(thread *t) noexcept {
     t->chunk_begin = t->chunk_end = 0;
     for (;;) {
         std::uint64_t state = share->state.load(std::memory_order_acquire); // acquire[share-ready]
-        if (state == in_phase(construct, ready))
-            return false;
+        if (state == in_phase(construct, ready)) return false;
         if (state == in_phase(construct, open)) {
             // Sees that the former construct's data is gone: acquire[share-open].
             if (share->state.compare_exchange_strong(state, in_phase(construct, filling), std::memory_order_acquire,
@@ -92,23 +91,19 @@ bool enter_share(thread *t) noexcept {
 void publish_share(thread *t) noexcept {
     work_share *share = t->share;
     share->state.store(in_phase(t->shares - 1, ready), std::memory_order_release); // release[share-ready]
-    if (t->team->size > 1)
-        share->changed.wake_all();
+    if (t->team->size > 1) share->changed.wake_all();
 }
 
 void leave_share(thread *t) noexcept {
     work_share *share = t->share;
-    if (!share)
-        return;
+    if (!share) return;
     t->share = nullptr;
     team *tm = t->team;
     // The last one sees what all have done with the slot: acq_rel[share-left].
-    if (share->left.fetch_add(1, std::memory_order_acq_rel) + 1 != tm->size)
-        return;
+    if (share->left.fetch_add(1, std::memory_order_acq_rel) + 1 != tm->size) return;
     empty_slot(share);
     share->state.store(in_phase(t->shares - 1 + slots, open), std::memory_order_release); // release[share-open]
-    if (tm->size > 1)
-        share->changed.wake_all();
+    if (tm->size > 1) share->changed.wake_all();
 }
 
 work_share *preset_share(team *t) noexcept {
@@ -128,16 +123,14 @@ void *share_memory(work_share *share, std::size_t size) noexcept {
 
 void reset_ring(team *t) noexcept {
     work_share *ring = t->ring.load(std::memory_order_relaxed);
-    if (!ring)
-        return;
+    if (!ring) return;
     for (std::uint64_t i = 0; i < slots; ++i) empty_slot(ring + i);
     open_slots(ring, t->shares);
 }
 
 void free_ring(team *t) noexcept {
     work_share *ring = t->ring.load(std::memory_order_relaxed);
-    if (!ring)
-        return;
+    if (!ring) return;
     for (std::uint64_t i = 0; i < slots; ++i) empty_slot(ring + i);
     std::free(ring);
 }

@@ -17,7 +17,8 @@ struct thread;
 // A loop with its iterations numbered from 0 and its values as 64-bit patterns, so that signed and unsigned loops,
 // rising and falling ones, are one.
 struct loop {
-    std::uint64_t start = 0, end = 0, step = 1; // iteration i has the value start + i * step; `end` as the program gave it
+    std::uint64_t start = 0, end = 0,
+                  step = 1; // iteration i has the value start + i * step; `end` as the program gave it
     std::uint64_t count = 0;
     std::uint64_t chunk = 0; // 0: the kind's default
     schedule_kind kind = schedule_kind::fixed;
@@ -34,7 +35,7 @@ void resolve_schedule(const thread *t, loop &l) noexcept;
 struct doacross {
     unsigned dimensions = 0;
     std::uint64_t *inner = nullptr; // how many iterations of the flattened loop a step of each dimension is
-    bool by_rank = false;         // progress is kept for each rank, else for each chunk
+    bool by_rank = false;           // progress is kept for each rank, else for each chunk
     std::uint64_t entries = 0;
     std::atomic<std::uint64_t> *progress = nullptr; // flattened iterations posted, plus 1; written by who executes them
 };
@@ -44,21 +45,22 @@ struct alignas(64) work_share {
     // `open` to `filling` writes the fields below it and then publishes them by `ready`.
     std::atomic<std::uint64_t> state{0};
     openmp::loop loop;
-    bool wraps = false;     // a fetch_add on `next` could wrap around
+    bool wraps = false; // a fetch_add on `next` could wrap around
     bool reductions_registered = false;
     std::uintptr_t *reductions = nullptr;
     void *memory = nullptr; // zeroed, for the construct's own use; freed with it
     openmp::doacross doacross;
 
-    alignas(64) std::atomic<std::uint64_t> next{0};  // dynamic, guided: the first iteration not given out
-    alignas(64) std::atomic<std::uint64_t> turn{0};  // ordered: the chunk that begins here may execute its ordered regions
-    std::atomic<unsigned> left{0};                   // ranks that are done with it
+    alignas(64) std::atomic<std::uint64_t> next{0}; // dynamic, guided: the first iteration not given out
+    alignas(64) std::atomic<std::uint64_t> turn{
+        0};                        // ordered: the chunk that begins here may execute its ordered regions
+    std::atomic<unsigned> left{0}; // ranks that are done with it
     std::atomic<bool> cancelled{false};
     sync::wait_list changed;
 };
 
-// Enters the next worksharing construct: t->share is its slot. True for the one rank that must fill the slot and then call
-// publish_share. If the region was cancelled meanwhile: t->share is null and the result false. May switch.
+// Enters the next worksharing construct: t->share is its slot. True for the one rank that must fill the slot and then
+// call publish_share. If the region was cancelled meanwhile: t->share is null and the result false. May switch.
 bool enter_share(thread *t) noexcept;
 void publish_share(thread *t) noexcept;
 // Leaves the construct; its data is gone when the last rank has.

@@ -1,5 +1,5 @@
-/* OpenBLAS as a caller is told how many harts it can have at once, gets exactly that many ranks, and leaves no trace in the program's
- * settings. argv[1] is the build that the library's name stands for: openmp or pthreads. */
+/* OpenBLAS as a caller is told how many harts it can have at once, gets exactly that many ranks, and leaves no trace in
+ * the program's settings. argv[1] is the build that the library's name stands for: openmp or pthreads. */
 #include "check.h"
 #include <omp.h>
 #include <pthread.h>
@@ -24,7 +24,8 @@ static void openmp_build(void) {
         CHECK_EQUAL(blas_decision(), 2);
         CHECK_EQUAL(blas_region(), 2);
     }
-    /* Another thread that asks while this one's call is young gets one: OpenBLAS lets only one in at a time and has the other spin. */
+    /* Another thread that asks while this one's call is young gets one: OpenBLAS lets only one in at a time and has the
+     * other spin. */
     int other = 0;
     pthread_t thread;
     CHECK_EQUAL(blas_decision(), 2);

@@ -12,21 +12,21 @@
 
 static int failures;
 
-#define CHECK(what)                                                                                                     \
-    do {                                                                                                                \
-        if (!(what)) {                                                                                                  \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #what);                                        \
-            __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);                                                         \
-        }                                                                                                               \
+#define CHECK(what)                                                                                                    \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #what);                                       \
+            __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);                                                        \
+        }                                                                                                              \
     } while (0)
 
-#define CHECK_EQUAL(is, shall)                                                                                          \
-    do {                                                                                                                \
-        long long is_ = (long long)(is), shall_ = (long long)(shall);                                                   \
-        if (is_ != shall_) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #is, is_, shall_);                     \
-            __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);                                                         \
-        }                                                                                                               \
+#define CHECK_EQUAL(is, shall)                                                                                         \
+    do {                                                                                                               \
+        long long is_ = (long long)(is), shall_ = (long long)(shall);                                                  \
+        if (is_ != shall_) {                                                                                           \
+            fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #is, is_, shall_);                    \
+            __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);                                                        \
+        }                                                                                                              \
     } while (0)
 
 /* Ends the program unless the OpenMP calls go to Comity's drop-in. */
@@ -41,8 +41,7 @@ static void witness_comity(void) {
 }
 
 static int report(void) {
-    if (failures)
-        fprintf(stderr, "%d checks failed\n", failures);
+    if (failures) fprintf(stderr, "%d checks failed\n", failures);
     return failures ? 1 : 0;
 }
 

@@ -1,4 +1,5 @@
-/* Calls OpenMP as OpenBLAS does, from a library whose name begins like OpenBLAS': see src/personality/openmp/blas_caller.hpp. */
+/* Calls OpenMP as OpenBLAS does, from a library whose name begins like OpenBLAS': see
+ * src/personality/openmp/blas_caller.hpp. */
 #include <omp.h>
 #include <time.h>
 
@@ -34,8 +35,7 @@ int blas_region(void) {
                 __atomic_store_n(&late, 1, __ATOMIC_RELAXED);
                 break;
             }
-        if (omp_get_thread_num() == 0)
-            ranks = omp_get_num_threads();
+        if (omp_get_thread_num() == 0) ranks = omp_get_num_threads();
     }
     return late ? 0 : ranks;
 }

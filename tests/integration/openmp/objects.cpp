@@ -68,8 +68,7 @@ void exceptions_stay_in_their_rank() {
             if (omp_get_thread_num() % 2 == i % 2)
                 throw std::runtime_error("rank " + std::to_string(omp_get_thread_num()));
         } catch (const std::runtime_error &e) {
-            if (e.what() == "rank " + std::to_string(omp_get_thread_num()))
-                ++caught;
+            if (e.what() == "rank " + std::to_string(omp_get_thread_num())) ++caught;
         }
 #pragma omp barrier
     }
@@ -114,8 +113,7 @@ void copies_of_threadprivate_objects_are_each_ranks_own() {
     at_start.value = 5;
 #pragma omp parallel num_threads(threads)
     {
-        if (omp_get_thread_num())
-            at_start.value = 5;
+        if (omp_get_thread_num()) at_start.value = 5;
         at_start.value += omp_get_thread_num();
     }
 #pragma omp parallel num_threads(threads)

@@ -27,8 +27,7 @@ static void region_has_the_ranks_asked_for(void) {
 }
 
 static long nested(int depth) {
-    if (depth == 0)
-        return 1;
+    if (depth == 0) return 1;
     long leaves = 0;
 #pragma omp parallel num_threads(3) reduction(+ : leaves)
     {
@@ -87,27 +86,27 @@ static void variables_belong_to_the_task(void) {
 }
 
 /* Every iteration once, with the loop variable as in a serial loop. */
-#define RUN(TYPE, FROM, OP, TO, STEP, CLAUSES)                                                                          \
-    do {                                                                                                                \
-        unsigned long long count = 0, sum = 0, expected = 0, expected_sum = 0;                                          \
-        for (TYPE i = FROM; i OP TO; i += STEP) expected++, expected_sum += (unsigned long long)i * 3 + 1;              \
-        _Pragma("omp parallel num_threads(threads) reduction(+ : count, sum)") {                                        \
-            _Pragma(CLAUSES) for (TYPE i = FROM; i OP TO; i += STEP) count++, sum += (unsigned long long)i * 3 + 1;     \
-        }                                                                                                               \
-        CHECK_EQUAL(count, expected);                                                                                   \
-        CHECK_EQUAL(sum, expected_sum);                                                                                 \
+#define RUN(TYPE, FROM, OP, TO, STEP, CLAUSES)                                                                         \
+    do {                                                                                                               \
+        unsigned long long count = 0, sum = 0, expected = 0, expected_sum = 0;                                         \
+        for (TYPE i = FROM; i OP TO; i += STEP) expected++, expected_sum += (unsigned long long)i * 3 + 1;             \
+        _Pragma("omp parallel num_threads(threads) reduction(+ : count, sum)") {                                       \
+            _Pragma(CLAUSES) for (TYPE i = FROM; i OP TO; i += STEP) count++, sum += (unsigned long long)i * 3 + 1;    \
+        }                                                                                                              \
+        CHECK_EQUAL(count, expected);                                                                                  \
+        CHECK_EQUAL(sum, expected_sum);                                                                                \
     } while (0)
-#define RUN_ALL(CLAUSES)                                                                                                \
-    do {                                                                                                                \
-        RUN(int, 0, <, iterations, 1, CLAUSES);                                                                         \
-        RUN(int, 17, <, 17, 1, CLAUSES);                                                                                \
-        RUN(int, 3, <, 1000, 7, CLAUSES);                                                                               \
-        RUN(long, 1000, >, -1000, -13, CLAUSES);                                                                        \
-        RUN(long, LONG_MAX - 100, <, LONG_MAX - 9, 9, CLAUSES);                                                             \
-        RUN(long, LONG_MIN + 100, >, LONG_MIN + 9, -9, CLAUSES);                                                            \
-        RUN(unsigned long long, 0, <, 1000, 3, CLAUSES);                                                                \
-        RUN(unsigned long long, ULLONG_MAX - 1000, <, ULLONG_MAX - 11, 11, CLAUSES);                                         \
-        RUN(unsigned long long, 1000, >, 0, -1, CLAUSES);                                                               \
+#define RUN_ALL(CLAUSES)                                                                                               \
+    do {                                                                                                               \
+        RUN(int, 0, <, iterations, 1, CLAUSES);                                                                        \
+        RUN(int, 17, <, 17, 1, CLAUSES);                                                                               \
+        RUN(int, 3, <, 1000, 7, CLAUSES);                                                                              \
+        RUN(long, 1000, >, -1000, -13, CLAUSES);                                                                       \
+        RUN(long, LONG_MAX - 100, <, LONG_MAX - 9, 9, CLAUSES);                                                        \
+        RUN(long, LONG_MIN + 100, >, LONG_MIN + 9, -9, CLAUSES);                                                       \
+        RUN(unsigned long long, 0, <, 1000, 3, CLAUSES);                                                               \
+        RUN(unsigned long long, ULLONG_MAX - 1000, <, ULLONG_MAX - 11, 11, CLAUSES);                                   \
+        RUN(unsigned long long, 1000, >, 0, -1, CLAUSES);                                                              \
     } while (0)
 
 static void loops_run_every_iteration_once(void) {
@@ -140,18 +139,17 @@ static void loops_without_barrier_may_overlap(void) {
         for (int i = 0; i < 100; i++) CHECK_EQUAL(done[loop][i], 1);
 }
 
-#define RUN_ORDERED(CLAUSES)                                                                                            \
-    do {                                                                                                                \
-        int order[200], next = 0;                                                                                       \
-        _Pragma("omp parallel num_threads(threads)") {                                                                  \
-            _Pragma(CLAUSES) for (int i = 0; i < 200; i++) {                                                            \
-                if (i % 5 == 0)                                                                                         \
-                    continue; /* not every iteration has its ordered region */                                          \
-                _Pragma("omp ordered") order[next++] = i;                                                               \
-            }                                                                                                           \
-        }                                                                                                               \
-        CHECK_EQUAL(next, 160);                                                                                         \
-        for (int i = 1; i < next; i++) CHECK(order[i - 1] < order[i]);                                                  \
+#define RUN_ORDERED(CLAUSES)                                                                                           \
+    do {                                                                                                               \
+        int order[200], next = 0;                                                                                      \
+        _Pragma("omp parallel num_threads(threads)") {                                                                 \
+            _Pragma(CLAUSES) for (int i = 0; i < 200; i++) {                                                           \
+                if (i % 5 == 0) continue; /* not every iteration has its ordered region */                             \
+                _Pragma("omp ordered") order[next++] = i;                                                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        CHECK_EQUAL(next, 160);                                                                                        \
+        for (int i = 1; i < next; i++) CHECK(order[i - 1] < order[i]);                                                 \
     } while (0)
 
 static void ordered_regions_run_in_order(void) {
@@ -190,19 +188,19 @@ static void sections_run_once_each(void) {
 #pragma omp section
             ran[0]++;
 #pragma omp section
-            ran[1]++;
+    ran[1]++;
 #pragma omp section
-            ran[2]++;
-        }
-    }
+    ran[2]++;
+}
+}
 #pragma omp parallel sections num_threads(threads)
-    {
+{
 #pragma omp section
-        ran[3]++;
+    ran[3]++;
 #pragma omp section
-        ran[4]++;
-    }
-    for (int i = 0; i < 5; i++) CHECK_EQUAL(ran[i], 1);
+    ran[4]++;
+}
+for (int i = 0; i < 5; i++) CHECK_EQUAL(ran[i], 1);
 }
 
 static void single_is_done_by_one(void) {
@@ -326,8 +324,7 @@ static void lastprivate_is_the_last_iterations(void) {
     CHECK_EQUAL(last, 76);
 #pragma omp parallel for num_threads(threads) lastprivate(conditional : conditional) schedule(dynamic, 2)
     for (int i = 0; i < 77; i++)
-        if (i % 10 == 3)
-            conditional = i;
+        if (i % 10 == 3) conditional = i;
     CHECK_EQUAL(conditional, 73);
 }
 
@@ -366,7 +363,8 @@ static void locks_exclude_and_nest(void) {
 }
 
 static void memory_comes_from_allocators(void) {
-    omp_alloctrait_t traits[] = {{omp_atk_alignment, 256}, {omp_atk_pool_size, 4096}, {omp_atk_fallback, omp_atv_null_fb}};
+    omp_alloctrait_t traits[] = {
+        {omp_atk_alignment, 256}, {omp_atk_pool_size, 4096}, {omp_atk_fallback, omp_atv_null_fb}};
     omp_allocator_handle_t a = omp_init_allocator(omp_default_mem_space, 3, traits);
     CHECK(a != omp_null_allocator);
     char *p = omp_alloc(4000, a);

@@ -6,8 +6,7 @@
 static int threads;
 
 static int fib(int n) {
-    if (n < 2)
-        return n;
+    if (n < 2) return n;
     int a, b;
 #pragma omp task shared(a) if (n > 5)
     a = fib(n - 1);
@@ -262,8 +261,7 @@ static void regions_open_inside_tasks(void) {
 }
 
 static void cancellation_stops_early(void) {
-    if (!omp_get_cancellation())
-        return;
+    if (!omp_get_cancellation()) return;
     for (int round = 0; round < 20; round++) {
         int past = 0, ran = 0, skipped = 0;
 #pragma omp parallel num_threads(threads)

@@ -1,4 +1,5 @@
-/* Regions in which something happens that ends, leaves or interrupts them. argv[1] names it; run.py knows what must come out. */
+/* Regions in which something happens that ends, leaves or interrupts them. argv[1] names it; run.py knows what must
+ * come out. */
 #include "check.h"
 #include <omp.h>
 #include <signal.h>
@@ -22,8 +23,7 @@ static int child_is_well(pid_t child) {
 static void fork_outside(void) {
     CHECK_EQUAL(sum_in_region(4), 10);
     pid_t child = fork();
-    if (child == 0)
-        _exit(sum_in_region(4) == 10 && sum_in_region(7) == 28 ? 0 : 1);
+    if (child == 0) _exit(sum_in_region(4) == 10 && sum_in_region(7) == 28 ? 0 : 1);
     CHECK(child_is_well(child));
     CHECK_EQUAL(sum_in_region(4), 10);
 }
@@ -35,8 +35,7 @@ static void fork_inside(void) {
 #pragma omp critical
             {
                 pid_t child = fork(); /* while the others wait for the lock */
-                if (child == 0)
-                    _exit(sum_in_region(3) == 6 && sum_in_region(5) == 15 ? 0 : 1);
+                if (child == 0) _exit(sum_in_region(3) == 6 && sum_in_region(5) == 15 ? 0 : 1);
                 CHECK(child_is_well(child));
             }
         }
@@ -50,8 +49,7 @@ static void exit_inside(void) {
     atexit(at_exit);
 #pragma omp parallel num_threads(4)
     {
-        if (omp_get_thread_num() == 2)
-            exit(7);
+        if (omp_get_thread_num() == 2) exit(7);
 #pragma omp barrier
     }
 }
@@ -98,8 +96,7 @@ static void idle(void) {
     nanosleep(&rest, NULL);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     double used = (end.tv_sec - begin.tv_sec) + 1e-9 * (end.tv_nsec - begin.tv_nsec);
-    if (used > 0.003)
-        fprintf(stderr, "%.1f ms of CPU time while idle\n", used * 1e3);
+    if (used > 0.003) fprintf(stderr, "%.1f ms of CPU time while idle\n", used * 1e3);
     CHECK(used <= 0.003);
 }
 
@@ -107,8 +104,8 @@ static void show(void) {
     omp_sched_t kind;
     int chunk;
     omp_get_schedule(&kind, &chunk);
-    printf("threads %d schedule %d,%d levels %d dynamic %d limit %d nested %d\n", omp_get_max_threads(), (int)kind, chunk,
-           omp_get_max_active_levels(), omp_get_dynamic(), omp_get_thread_limit(), omp_get_nested());
+    printf("threads %d schedule %d,%d levels %d dynamic %d limit %d nested %d\n", omp_get_max_threads(), (int)kind,
+           chunk, omp_get_max_active_levels(), omp_get_dynamic(), omp_get_thread_limit(), omp_get_nested());
     CHECK_EQUAL(sum_in_region(4), 10);
 }
 
@@ -122,16 +119,21 @@ static void crowd(void) {
 
 static void openacc(void) {
     void (*wait)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "acc_wait_all");
-    if (wait)
-        wait();
+    if (wait) wait();
 }
 
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"fork_outside", fork_outside}, {"fork_inside", fork_inside}, {"exit_inside", exit_inside},
-               {"signal_inside", signal_inside}, {"idle", idle}, {"show", show}, {"crowd", crowd}, {"openacc", openacc}};
+    } all[] = {{"fork_outside", fork_outside},
+               {"fork_inside", fork_inside},
+               {"exit_inside", exit_inside},
+               {"signal_inside", signal_inside},
+               {"idle", idle},
+               {"show", show},
+               {"crowd", crowd},
+               {"openacc", openacc}};
     witness_comity();
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (argc > 1 && !strcmp(all[i].name, argv[1])) {

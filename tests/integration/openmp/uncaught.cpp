@@ -6,7 +6,6 @@
 int main() {
     witness_comity();
 #pragma omp parallel num_threads(4)
-    if (omp_get_thread_num() == 3)
-        throw std::runtime_error("nobody catches this");
+    if (omp_get_thread_num() == 3) throw std::runtime_error("nobody catches this");
     return report();
 }

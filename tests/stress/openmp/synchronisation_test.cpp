@@ -1,5 +1,6 @@
-// What OpenMP's constructs promise about memory, by calling the ABI as compilers do: data that is not atomic is written on one side of a
-// construct and read on the other. ThreadSanitizer then sees every missing edge; without it wrong sums show lost ones.
+// What OpenMP's constructs promise about memory, by calling the ABI as compilers do: data that is not atomic is written
+// on one side of a construct and read on the other. ThreadSanitizer then sees every missing edge; without it wrong sums
+// show lost ones.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -42,9 +43,7 @@ namespace {
 
 template <class F> void call(void *f) { (*static_cast<F *>(f))(); }
 
-template <class F> void region(unsigned ranks, F &&f) {
-    GOMP_parallel(call<std::remove_reference_t<F>>, &f, ranks, 0);
-}
+template <class F> void region(unsigned ranks, F &&f) { GOMP_parallel(call<std::remove_reference_t<F>>, &f, ranks, 0); }
 
 // A task that runs f, a copy of which it gets; `depend` as compilers give it.
 template <class F> void task(F f, void **depend = nullptr) {
@@ -53,7 +52,7 @@ template <class F> void task(F f, void **depend = nullptr) {
 }
 
 class openmp : public testing::TestWithParam<unsigned> {
-  protected:
+protected:
     unsigned ranks = GetParam();
     static constexpr int rounds = 30;
 };
@@ -107,8 +106,7 @@ TEST_P(openmp, single_hands_its_data_to_all) {
             }
             GOMP_barrier();
             wrong[static_cast<unsigned>(omp_get_thread_num())] += value != i;
-            if (GOMP_single_start())
-                ++taken; // by any of the ranks, with a barrier between them
+            if (GOMP_single_start()) ++taken; // by any of the ranks, with a barrier between them
             GOMP_barrier();
         }
     });
@@ -121,8 +119,7 @@ TEST_P(openmp, loops_share_out_each_iteration_once_even_far_ahead_of_each_other)
     region(ranks, [&] {
         for (int round = 0; round < rounds; ++round) {
             long from, to;
-            if (GOMP_loop_dynamic_start(0, 100, 1, 3, &from, &to))
-                do {
+            if (GOMP_loop_dynamic_start(0, 100, 1, 3, &from, &to)) do {
                     for (long i = from; i < to; ++i) ++ran[static_cast<unsigned>(100 * round + i)];
                 } while (GOMP_loop_dynamic_next(&from, &to));
             GOMP_loop_end_nowait();
@@ -148,8 +145,7 @@ TEST_P(openmp, ordered_regions_are_one_after_the_other) {
     std::vector<long> order;
     region(ranks, [&] {
         long from, to;
-        if (GOMP_loop_ordered_dynamic_start(0, 100, 1, 2, &from, &to))
-            do {
+        if (GOMP_loop_ordered_dynamic_start(0, 100, 1, 2, &from, &to)) do {
                 for (long i = from; i < to; ++i) {
                     GOMP_ordered_start();
                     order.push_back(i);
@@ -166,11 +162,9 @@ TEST_P(openmp, doacross_sinks_see_their_sources) {
     std::vector<int> a(100);
     region(ranks, [&] {
         long counts[1] = {100}, from, to;
-        if (GOMP_loop_doacross_dynamic_start(1, counts, 1, &from, &to))
-            do {
+        if (GOMP_loop_doacross_dynamic_start(1, counts, 1, &from, &to)) do {
                 for (long i = from; i < to; ++i) {
-                    if (i)
-                        GOMP_doacross_wait(i - 1);
+                    if (i) GOMP_doacross_wait(i - 1);
                     a[static_cast<unsigned long>(i)] = i ? a[static_cast<unsigned long>(i - 1)] + 1 : 0;
                     GOMP_doacross_post(&i);
                 }
@@ -181,8 +175,7 @@ TEST_P(openmp, doacross_sinks_see_their_sources) {
 }
 
 long tree(int depth) {
-    if (!depth)
-        return 1;
+    if (!depth) return 1;
     long left = 0, right = 0;
     task([depth, &left] { left = tree(depth - 1); });
     task([depth, &right] { right = tree(depth - 1); });
@@ -193,8 +186,7 @@ long tree(int depth) {
 TEST_P(openmp, taskwait_sees_what_the_children_did) {
     long leaves = 0;
     region(ranks, [&] {
-        if (GOMP_single_start())
-            leaves = tree(9);
+        if (GOMP_single_start()) leaves = tree(9);
         GOMP_barrier();
     });
     EXPECT_EQ(leaves, 512);
@@ -204,8 +196,7 @@ TEST_P(openmp, every_task_is_done_when_the_region_is) {
     for (int round = 0; round < rounds; ++round) {
         std::vector<int> done(100);
         region(ranks, [&] {
-            if (omp_get_thread_num() != 0)
-                return;
+            if (omp_get_thread_num() != 0) return;
             for (unsigned i = 0; i < 100; ++i) task([&done, i] { done[i] = 1; });
         });
         for (int d : done) ASSERT_EQ(d, 1);

@@ -15,34 +15,28 @@ template <class T>
 bool start(unsigned dimensions, const T *counts, schedule_kind kind, std::uint64_t chunk, T *from, T *to,
            std::uintptr_t *reductions, void **memory, bool extras) noexcept {
     thread *t = current();
-    if (extras)
-        begin_extras(t, reductions);
+    if (extras) begin_extras(t, reductions);
     const bool first = enter_share(t);
-    if (first)
-        start_doacross(t, dimensions, reinterpret_cast<const std::uint64_t *>(counts), kind, chunk);
-    if (extras)
-        join_extras(t, first, reductions, memory);
-    if (first)
-        publish_share(t);
-    if (!from)
-        return true;
+    if (first) start_doacross(t, dimensions, reinterpret_cast<const std::uint64_t *>(counts), kind, chunk);
+    if (extras) join_extras(t, first, reductions, memory);
+    if (first) publish_share(t);
+    if (!from) return true;
     std::uint64_t begin, end;
-    if (!next_chunk(t, begin, end))
-        return false;
+    if (!next_chunk(t, begin, end)) return false;
     *from = static_cast<T>(begin);
     *to = static_cast<T>(end);
     return true;
 }
 
-template <class T> bool start(unsigned dimensions, const T *counts, schedule_kind kind, T chunk, T *from, T *to) noexcept {
+template <class T>
+bool start(unsigned dimensions, const T *counts, schedule_kind kind, T chunk, T *from, T *to) noexcept {
     return start(dimensions, counts, kind, static_cast<std::uint64_t>(chunk), from, to, nullptr, nullptr, false);
 }
 
 // The indices after the first one are variadic.
 template <class T> void await(T first, std::va_list rest) noexcept {
     thread *t = current();
-    if (!t->share)
-        return;
+    if (!t->share) return;
     const unsigned dimensions = t->share->doacross.dimensions;
     auto *indices = static_cast<std::uint64_t *>(__builtin_alloca(dimensions * sizeof(std::uint64_t)));
     indices[0] = static_cast<std::uint64_t>(first);
@@ -52,14 +46,14 @@ template <class T> void await(T first, std::va_list rest) noexcept {
 
 } // namespace
 
-#define DOACROSS(NAME, KIND)                                                                                            \
-    COMITY_GOMP bool GOMP_loop_doacross_##NAME##_start(unsigned dimensions, long *counts, long chunk, long *from,       \
-                                                       long *to) noexcept {                                             \
-        return start(dimensions, counts, schedule_kind::KIND, chunk, from, to);                                         \
-    }                                                                                                                   \
-    COMITY_GOMP bool GOMP_loop_ull_doacross_##NAME##_start(unsigned dimensions, ull *counts, ull chunk, ull *from,      \
-                                                           ull *to) noexcept {                                          \
-        return start(dimensions, counts, schedule_kind::KIND, chunk, from, to);                                         \
+#define DOACROSS(NAME, KIND)                                                                                           \
+    COMITY_GOMP bool GOMP_loop_doacross_##NAME##_start(unsigned dimensions, long *counts, long chunk, long *from,      \
+                                                       long *to) noexcept {                                            \
+        return start(dimensions, counts, schedule_kind::KIND, chunk, from, to);                                        \
+    }                                                                                                                  \
+    COMITY_GOMP bool GOMP_loop_ull_doacross_##NAME##_start(unsigned dimensions, ull *counts, ull chunk, ull *from,     \
+                                                           ull *to) noexcept {                                         \
+        return start(dimensions, counts, schedule_kind::KIND, chunk, from, to);                                        \
     }
 DOACROSS(static, fixed)
 DOACROSS(dynamic, dynamic)
@@ -75,14 +69,14 @@ COMITY_GOMP bool GOMP_loop_ull_doacross_runtime_start(unsigned dimensions, ull *
 
 COMITY_GOMP bool GOMP_loop_doacross_start(unsigned dimensions, long *counts, long schedule, long chunk, long *from,
                                           long *to, std::uintptr_t *reductions, void **memory) noexcept {
-    return start(dimensions, counts, static_cast<schedule_kind>(schedule & 0xf), static_cast<std::uint64_t>(chunk), from,
-                 to, reductions, memory, true);
+    return start(dimensions, counts, static_cast<schedule_kind>(schedule & 0xf), static_cast<std::uint64_t>(chunk),
+                 from, to, reductions, memory, true);
 }
 
 COMITY_GOMP bool GOMP_loop_ull_doacross_start(unsigned dimensions, ull *counts, long schedule, ull chunk, ull *from,
                                               ull *to, std::uintptr_t *reductions, void **memory) noexcept {
-    return start(dimensions, counts, static_cast<schedule_kind>(schedule & 0xf), static_cast<std::uint64_t>(chunk), from,
-                 to, reductions, memory, true);
+    return start(dimensions, counts, static_cast<schedule_kind>(schedule & 0xf), static_cast<std::uint64_t>(chunk),
+                 from, to, reductions, memory, true);
 }
 
 COMITY_GOMP void GOMP_doacross_post(long *indices) noexcept {

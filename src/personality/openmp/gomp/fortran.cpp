@@ -1,5 +1,6 @@
-// The omp_* functions under the names and with the arguments of Fortran: everything by reference; LOGICAL and INTEGER of 4 bytes, or of 8
-// where a program is compiled with -fdefault-integer-8 (the _8_ forms). Strings come with their length and without end.
+// The omp_* functions under the names and with the arguments of Fortran: everything by reference; LOGICAL and INTEGER
+// of 4 bytes, or of 8 where a program is compiled with -fdefault-integer-8 (the _8_ forms). Strings come with their
+// length and without end.
 #include <cstdint>
 #include <cstring>
 
@@ -16,16 +17,16 @@ namespace {
 int cut(i64 n) noexcept { return n > INT32_MAX ? INT32_MAX : n < INT32_MIN ? INT32_MIN : static_cast<int>(n); }
 } // namespace
 
-#define GET(RESULT, NAME)                                                                                               \
+#define GET(RESULT, NAME)                                                                                              \
     COMITY_GOMP RESULT NAME##_() noexcept { return NAME(); }
-#define SET(NAME)                                                                                                       \
-    COMITY_GOMP void NAME##_(const i32 *value) noexcept { NAME(*value); }                                               \
+#define SET(NAME)                                                                                                      \
+    COMITY_GOMP void NAME##_(const i32 *value) noexcept { NAME(*value); }                                              \
     COMITY_GOMP void NAME##_8_(const i64 *value) noexcept { NAME(cut(*value)); }
-#define SET_FLAG(NAME)                                                                                                  \
-    COMITY_GOMP void NAME##_(const i32 *value) noexcept { NAME(*value != 0); }                                          \
+#define SET_FLAG(NAME)                                                                                                 \
+    COMITY_GOMP void NAME##_(const i32 *value) noexcept { NAME(*value != 0); }                                         \
     COMITY_GOMP void NAME##_8_(const i64 *value) noexcept { NAME(*value != 0); }
-#define GET_OF(NAME)                                                                                                    \
-    COMITY_GOMP i32 NAME##_(const i32 *value) noexcept { return NAME(*value); }                                         \
+#define GET_OF(NAME)                                                                                                   \
+    COMITY_GOMP i32 NAME##_(const i32 *value) noexcept { return NAME(*value); }                                        \
     COMITY_GOMP i32 NAME##_8_(const i64 *value) noexcept { return NAME(cut(*value)); }
 
 GET(i32, omp_get_num_threads)
@@ -60,7 +61,9 @@ GET(double, omp_get_wtick)
 // Not by the C functions, which look at who calls them.
 COMITY_GOMP i32 omp_get_max_threads_() noexcept { return max_threads(__builtin_return_address(0)); }
 COMITY_GOMP i32 omp_in_parallel_() noexcept { return in_parallel(__builtin_return_address(0)); }
-COMITY_GOMP void omp_set_num_threads_(const i32 *count) noexcept { set_num_threads(*count, __builtin_return_address(0)); }
+COMITY_GOMP void omp_set_num_threads_(const i32 *count) noexcept {
+    set_num_threads(*count, __builtin_return_address(0));
+}
 COMITY_GOMP void omp_set_num_threads_8_(const i64 *count) noexcept {
     set_num_threads(cut(*count), __builtin_return_address(0));
 }
@@ -101,7 +104,9 @@ COMITY_GOMP void omp_get_place_proc_ids_8_(const i64 *, i64 *) noexcept {}
 COMITY_GOMP void omp_get_partition_place_nums_(i32 *) noexcept {}
 COMITY_GOMP void omp_get_partition_place_nums_8_(i64 *) noexcept {}
 
-COMITY_GOMP void omp_fulfill_event_(std::intptr_t event) noexcept { omp_fulfill_event(static_cast<omp_event_handle_t>(event)); }
+COMITY_GOMP void omp_fulfill_event_(std::intptr_t event) noexcept {
+    omp_fulfill_event(static_cast<omp_event_handle_t>(event));
+}
 
 COMITY_GOMP i32 omp_pause_resource_(const i32 *kind, const i32 *device) noexcept {
     return omp_pause_resource(static_cast<omp_pause_resource_t>(*kind), *device);
@@ -116,7 +121,8 @@ COMITY_GOMP std::intptr_t omp_init_allocator_(const std::intptr_t *space, const 
 }
 COMITY_GOMP std::intptr_t omp_init_allocator_8_(const std::intptr_t *space, const i64 *count,
                                                 const omp_alloctrait_t *traits) noexcept {
-    return static_cast<std::intptr_t>(omp_init_allocator(static_cast<omp_memspace_handle_t>(*space), cut(*count), traits));
+    return static_cast<std::intptr_t>(
+        omp_init_allocator(static_cast<omp_memspace_handle_t>(*space), cut(*count), traits));
 }
 COMITY_GOMP void omp_destroy_allocator_(const std::intptr_t *allocator) noexcept {
     omp_destroy_allocator(static_cast<omp_allocator_handle_t>(*allocator));
@@ -143,8 +149,7 @@ struct format_text {
 };
 
 void fill_with_blanks(char *buffer, std::size_t size, std::size_t used) noexcept {
-    if (used < size)
-        std::memset(buffer + used, ' ', size - used);
+    if (used < size) std::memset(buffer + used, ' ', size - used);
 }
 
 } // namespace

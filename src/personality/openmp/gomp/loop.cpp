@@ -1,5 +1,6 @@
 // Loops over long and over unsigned long long, in every schedule, ordered and not.
-// Whatever a loop's start function was, each of the _next functions goes on with it, for the schedule is the construct's.
+// Whatever a loop's start function was, each of the _next functions goes on with it, for the schedule is the
+// construct's.
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/share_extras.hpp"
 #include "personality/openmp/region.hpp"
@@ -11,8 +12,7 @@ namespace {
 
 template <class T> bool next(T *from, T *to) noexcept {
     std::uint64_t begin, end;
-    if (!next_chunk(self, begin, end))
-        return false;
+    if (!next_chunk(self, begin, end)) return false;
     *from = static_cast<T>(begin);
     *to = static_cast<T>(end);
     return true;
@@ -42,37 +42,35 @@ bool start_with_extras(const loop &l, T *from, T *to, std::uintptr_t *reductions
     thread *t = current();
     begin_extras(t, reductions);
     const bool first = enter_share(t);
-    if (first)
-        fill_loop(t, t->size, t->share, l);
+    if (first) fill_loop(t, t->size, t->share, l);
     join_extras(t, first, reductions, memory);
-    if (first)
-        publish_share(t);
+    if (first) publish_share(t);
     return !from || next(from, to);
 }
 
 } // namespace
 
-#define LOOP(NAME, KIND, WRAP)                                                                                          \
-    COMITY_GOMP bool GOMP_loop_##NAME##_start(long start_, long end, long step, long chunk, long *from,                 \
-                                              long *to) noexcept {                                                      \
-        return start(WRAP(signed_loop(start_, end, step, schedule_kind::KIND, chunk)), from, to);                       \
-    }                                                                                                                   \
-    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull start_, ull end, ull step, ull chunk, ull *from,         \
-                                                  ull *to) noexcept {                                                   \
-        return start(WRAP(unsigned_loop(up, start_, end, step, schedule_kind::KIND, chunk)), from, to);                 \
-    }                                                                                                                   \
+#define LOOP(NAME, KIND, WRAP)                                                                                         \
+    COMITY_GOMP bool GOMP_loop_##NAME##_start(long start_, long end, long step, long chunk, long *from,                \
+                                              long *to) noexcept {                                                     \
+        return start(WRAP(signed_loop(start_, end, step, schedule_kind::KIND, chunk)), from, to);                      \
+    }                                                                                                                  \
+    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull start_, ull end, ull step, ull chunk, ull *from,        \
+                                                  ull *to) noexcept {                                                  \
+        return start(WRAP(unsigned_loop(up, start_, end, step, schedule_kind::KIND, chunk)), from, to);                \
+    }                                                                                                                  \
     NEXT(NAME)
-#define LOOP_RUNTIME(NAME, WRAP)                                                                                        \
-    COMITY_GOMP bool GOMP_loop_##NAME##_start(long start_, long end, long step, long *from, long *to) noexcept {        \
-        return start(WRAP(signed_loop(start_, end, step, schedule_kind::runtime, 0)), from, to);                        \
-    }                                                                                                                   \
-    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull start_, ull end, ull step, ull *from,                    \
-                                                  ull *to) noexcept {                                                   \
-        return start(WRAP(unsigned_loop(up, start_, end, step, schedule_kind::runtime, 0)), from, to);                  \
-    }                                                                                                                   \
+#define LOOP_RUNTIME(NAME, WRAP)                                                                                       \
+    COMITY_GOMP bool GOMP_loop_##NAME##_start(long start_, long end, long step, long *from, long *to) noexcept {       \
+        return start(WRAP(signed_loop(start_, end, step, schedule_kind::runtime, 0)), from, to);                       \
+    }                                                                                                                  \
+    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull start_, ull end, ull step, ull *from,                   \
+                                                  ull *to) noexcept {                                                  \
+        return start(WRAP(unsigned_loop(up, start_, end, step, schedule_kind::runtime, 0)), from, to);                 \
+    }                                                                                                                  \
     NEXT(NAME)
-#define NEXT(NAME)                                                                                                      \
-    COMITY_GOMP bool GOMP_loop_##NAME##_next(long *from, long *to) noexcept { return next(from, to); }                  \
+#define NEXT(NAME)                                                                                                     \
+    COMITY_GOMP bool GOMP_loop_##NAME##_next(long *from, long *to) noexcept { return next(from, to); }                 \
     COMITY_GOMP bool GOMP_loop_ull_##NAME##_next(ull *from, ull *to) noexcept { return next(from, to); }
 
 LOOP(static, fixed, )
@@ -93,9 +91,10 @@ COMITY_GOMP bool GOMP_loop_start(long start_, long end, long step, long schedule
     return start_with_extras(signed_loop(start_, end, step, kind_of(schedule), chunk), from, to, reductions, memory);
 }
 
-COMITY_GOMP bool GOMP_loop_ull_start(bool up, ull start_, ull end, ull step, long schedule, ull chunk, ull *from, ull *to,
-                                     std::uintptr_t *reductions, void **memory) noexcept {
-    return start_with_extras(unsigned_loop(up, start_, end, step, kind_of(schedule), chunk), from, to, reductions, memory);
+COMITY_GOMP bool GOMP_loop_ull_start(bool up, ull start_, ull end, ull step, long schedule, ull chunk, ull *from,
+                                     ull *to, std::uintptr_t *reductions, void **memory) noexcept {
+    return start_with_extras(unsigned_loop(up, start_, end, step, kind_of(schedule), chunk), from, to, reductions,
+                             memory);
 }
 
 COMITY_GOMP bool GOMP_loop_ordered_start(long start_, long end, long step, long schedule, long chunk, long *from,
@@ -104,8 +103,8 @@ COMITY_GOMP bool GOMP_loop_ordered_start(long start_, long end, long step, long 
     return start_with_extras(l, from, to, reductions, memory);
 }
 
-COMITY_GOMP bool GOMP_loop_ull_ordered_start(bool up, ull start_, ull end, ull step, long schedule, ull chunk, ull *from,
-                                             ull *to, std::uintptr_t *reductions, void **memory) noexcept {
+COMITY_GOMP bool GOMP_loop_ull_ordered_start(bool up, ull start_, ull end, ull step, long schedule, ull chunk,
+                                             ull *from, ull *to, std::uintptr_t *reductions, void **memory) noexcept {
     const loop l = ordered(unsigned_loop(up, start_, end, step, kind_of(schedule), chunk));
     return start_with_extras(l, from, to, reductions, memory);
 }

@@ -1,5 +1,6 @@
-// Places and affinity. Comity's harts are where the kernel puts them, and ranks move between harts: no rank is bound to a place, so there
-// are no places (as libgomp has none when OMP_PLACES and OMP_PROC_BIND are not set), and binding reads as asked for.
+// Places and affinity. Comity's harts are where the kernel puts them, and ranks move between harts: no rank is bound to
+// a place, so there are no places (as libgomp has none when OMP_PLACES and OMP_PROC_BIND are not set), and binding
+// reads as asked for.
 #include <cstring>
 
 #include "personality/openmp/affinity_format.hpp"
@@ -33,4 +34,6 @@ std::size_t omp_capture_affinity(char *buffer, std::size_t size, const char *for
     return format_affinity(buffer, size, format && *format ? format : affinity_format());
 }
 
-void omp_display_affinity(const char *format) noexcept { print_affinity(format && *format ? format : affinity_format()); }
+void omp_display_affinity(const char *format) noexcept {
+    print_affinity(format && *format ? format : affinity_format());
+}

@@ -2,8 +2,8 @@
 #include <ctime>
 
 #include "personality/openmp/blas_caller.hpp"
-#include "personality/openmp/gomp/omp_functions.hpp"
 #include "personality/openmp/environment.hpp"
+#include "personality/openmp/gomp/omp_functions.hpp"
 #include "personality/openmp/region.hpp"
 
 using namespace comity::openmp;
@@ -12,15 +12,13 @@ int omp_get_thread_num() noexcept { return static_cast<int>(self->rank); }
 int omp_get_num_threads() noexcept { return static_cast<int>(self->size); }
 
 int comity::openmp::max_threads(const void *caller) noexcept {
-    if (const unsigned ranks = blas::max_threads(caller))
-        return static_cast<int>(ranks);
+    if (const unsigned ranks = blas::max_threads(caller)) return static_cast<int>(ranks);
     const unsigned set = icv_of(self).num_threads;
     return static_cast<int>(set ? set : hart_count());
 }
 
 void comity::openmp::set_num_threads(int count, const void *caller) noexcept {
-    if (!blas::sets_threads(caller))
-        own_icv().num_threads = count > 0 ? static_cast<unsigned>(count) : 1;
+    if (!blas::sets_threads(caller)) own_icv().num_threads = count > 0 ? static_cast<unsigned>(count) : 1;
 }
 
 int comity::openmp::in_parallel(const void *caller) noexcept {
@@ -64,8 +62,7 @@ namespace {
 // The caller or its ancestor that is in a region at `level`; null when there is none.
 const thread *at_level(int level) noexcept {
     const thread *t = self;
-    if (level < 0 || level > static_cast<int>(t->team->level))
-        return nullptr;
+    if (level < 0 || level > static_cast<int>(t->team->level)) return nullptr;
     while (static_cast<int>(t->team->level) > level) t = t->team->parent;
     return t;
 }
@@ -87,8 +84,7 @@ int omp_get_thread_limit() noexcept { return static_cast<int>(icv_of(self).threa
 void omp_set_schedule(omp_sched_t kind, int chunk) noexcept {
     const auto number = static_cast<unsigned>(kind);
     const auto plain = static_cast<schedule_kind>(number & ~static_cast<unsigned>(omp_sched_monotonic));
-    if (plain < schedule_kind::fixed || plain > schedule_kind::automatic)
-        return; // not a kind
+    if (plain < schedule_kind::fixed || plain > schedule_kind::automatic) return; // not a kind
     icvs &icv = own_icv();
     icv.schedule = plain;
     icv.monotonic = number & static_cast<unsigned>(omp_sched_monotonic);
@@ -137,13 +133,11 @@ const thread *initial_thread() noexcept {
 int omp_get_num_teams() noexcept { return static_cast<int>(initial_thread()->teams); }
 int omp_get_team_num() noexcept { return static_cast<int>(initial_thread()->team_number); }
 void omp_set_num_teams(int count) noexcept {
-    if (count >= 0)
-        process.num_teams.store(count, std::memory_order_relaxed);
+    if (count >= 0) process.num_teams.store(count, std::memory_order_relaxed);
 }
 int omp_get_max_teams() noexcept { return process.num_teams.load(std::memory_order_relaxed); }
 void omp_set_teams_thread_limit(int limit) noexcept {
-    if (limit >= 0)
-        process.teams_thread_limit.store(limit, std::memory_order_relaxed);
+    if (limit >= 0) process.teams_thread_limit.store(limit, std::memory_order_relaxed);
 }
 int omp_get_teams_thread_limit() noexcept { return process.teams_thread_limit.load(std::memory_order_relaxed); }
 

@@ -1,4 +1,5 @@
-// The declarations of omp_* that a C program sees (OpenMP 5.1 as far as gcc 12 has it), exported, for their definitions here.
+// The declarations of omp_* that a C program sees (OpenMP 5.1 as far as gcc 12 has it), exported, for their definitions
+// here.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// omp_lock_t (4 bytes) and omp_nest_lock_t (16 bytes), and both as they were before OpenMP 3.0, when threads owned them, not tasks:
-// the version nodes OMP_1.0.
+// omp_lock_t (4 bytes) and omp_nest_lock_t (16 bytes), and both as they were before OpenMP 3.0, when threads owned
+// them, not tasks: the version nodes OMP_1.0.
 #include <cstdlib>
 #include <new>
 
@@ -12,8 +12,8 @@
 using namespace comity::openmp;
 
 // The names are given here, not by the definitions, for each has two versions; libgomp.map has the nodes.
-#define VERSIONS(NAME)                                                                                                  \
-    __asm__(".symver new_" #NAME "," #NAME "@@OMP_3.0\n.symver old_" #NAME "," #NAME "@OMP_1.0\n"                       \
+#define VERSIONS(NAME)                                                                                                 \
+    __asm__(".symver new_" #NAME "," #NAME "@@OMP_3.0\n.symver old_" #NAME "," #NAME "@OMP_1.0\n"                      \
             ".symver new_" #NAME "_," #NAME "_@@OMP_3.0\n.symver old_" #NAME "_," #NAME "_@OMP_1.0")
 
 namespace {
@@ -24,7 +24,9 @@ struct nest_lock {
     int count;
     const task *owner;
 
-    bool is_mine() const noexcept { return lock.is_taken() && __atomic_load_n(&owner, __ATOMIC_RELAXED) == current()->task; }
+    bool is_mine() const noexcept {
+        return lock.is_taken() && __atomic_load_n(&owner, __ATOMIC_RELAXED) == current()->task;
+    }
     void take() noexcept {
         __atomic_store_n(&owner, current()->task, __ATOMIC_RELAXED);
         count = 1;
@@ -43,8 +45,7 @@ static_assert(sizeof(old_nest_lock) == 8);
 std::uint32_t thread_number() noexcept {
     static std::atomic<std::uint32_t> given{0};
     static __thread std::uint32_t mine __attribute__((tls_model("initial-exec"))) = 0;
-    if (!mine)
-        mine = (given.fetch_add(1, std::memory_order_relaxed) + 1) & 0x3fffffff;
+    if (!mine) mine = (given.fetch_add(1, std::memory_order_relaxed) + 1) & 0x3fffffff;
     return mine;
 }
 
@@ -65,17 +66,14 @@ void set(nest_lock &l) noexcept {
 }
 
 void unset(nest_lock &l) noexcept {
-    if (--l.count)
-        return;
+    if (--l.count) return;
     __atomic_store_n(&l.owner, nullptr, __ATOMIC_RELAXED);
     l.lock.unlock();
 }
 
 int test(nest_lock &l) noexcept {
-    if (l.is_mine())
-        return ++l.count;
-    if (!l.lock.try_lock())
-        return 0;
+    if (l.is_mine()) return ++l.count;
+    if (!l.lock.try_lock()) return 0;
     l.take();
     return 1;
 }
@@ -89,14 +87,12 @@ void set(old_nest_lock &l) noexcept {
 }
 
 void unset(old_nest_lock &l) noexcept {
-    if (--l.count == 0)
-        l.lock.unlock();
+    if (--l.count == 0) l.lock.unlock();
 }
 
 int test(old_nest_lock &l) noexcept {
     if (l.lock.holder() != thread_number()) {
-        if (!l.lock.try_lock(thread_number()))
-            return 0;
+        if (!l.lock.try_lock(thread_number())) return 0;
         l.count = 0;
     }
     return ++l.count;
@@ -104,8 +100,7 @@ int test(old_nest_lock &l) noexcept {
 
 void init_fortran_nest(void *variable) noexcept {
     auto *made = static_cast<nest_lock *>(std::calloc(1, sizeof(nest_lock)));
-    if (!made)
-        comity::sys::fatal("omp_init_nest_lock", "no memory");
+    if (!made) comity::sys::fatal("omp_init_nest_lock", "no memory");
     *static_cast<nest_lock **>(variable) = made;
 }
 
@@ -117,13 +112,13 @@ void destroy_fortran_nest(void *variable) noexcept {
 } // namespace
 
 // A function in its four forms: C's and Fortran's, each of today and of before OpenMP 3.0. __VA_ARGS__ may use `l`.
-#define FORM(PREFIX, RESULT, NAME, ...)                                                                                 \
+#define FORM(PREFIX, RESULT, NAME, ...)                                                                                \
     COMITY_GOMP RESULT PREFIX##NAME(void *l) noexcept { __VA_ARGS__; }
-#define FORMS(RESULT, NAME, C, FORTRAN, OLD)                                                                            \
-    FORM(new_, RESULT, NAME, C)                                                                                         \
-    FORM(new_, RESULT, NAME##_, FORTRAN)                                                                                \
-    FORM(old_, RESULT, NAME, OLD)                                                                                       \
-    FORM(old_, RESULT, NAME##_, OLD)                                                                                    \
+#define FORMS(RESULT, NAME, C, FORTRAN, OLD)                                                                           \
+    FORM(new_, RESULT, NAME, C)                                                                                        \
+    FORM(new_, RESULT, NAME##_, FORTRAN)                                                                               \
+    FORM(old_, RESULT, NAME, OLD)                                                                                      \
+    FORM(old_, RESULT, NAME##_, OLD)                                                                                   \
     VERSIONS(NAME)
 
 FORMS(void, omp_init_lock, new (l) word_lock, new (l) word_lock, new (l) word_lock);

@@ -15,7 +15,8 @@ COMITY_GOMP void GOMP_parallel(region_function function, void *data, unsigned th
         blas::region_is_over(t);
 }
 
-COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *data, unsigned threads, unsigned) noexcept {
+COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *data, unsigned threads,
+                                              unsigned) noexcept {
     thread *t = current();
     const unsigned ranks = ranks_for(t, threads);
     taskgroup group; // the implicit tasks', around all other groups in the region
@@ -42,15 +43,15 @@ loop sections_loop(unsigned count) noexcept {
 
 } // namespace
 
-#define PARALLEL_LOOP(NAME, KIND)                                                                                       \
-    COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,      \
-                                               long end, long step, long chunk, unsigned) noexcept {                    \
-        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::KIND, chunk));              \
+#define PARALLEL_LOOP(NAME, KIND)                                                                                      \
+    COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,     \
+                                               long end, long step, long chunk, unsigned) noexcept {                   \
+        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::KIND, chunk));             \
     }
-#define PARALLEL_LOOP_RUNTIME(NAME)                                                                                     \
-    COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,      \
-                                               long end, long step, unsigned) noexcept {                                \
-        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::runtime, 0));               \
+#define PARALLEL_LOOP_RUNTIME(NAME)                                                                                    \
+    COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,     \
+                                               long end, long step, unsigned) noexcept {                               \
+        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::runtime, 0));              \
     }
 PARALLEL_LOOP(static, fixed)
 PARALLEL_LOOP(dynamic, dynamic)
@@ -78,13 +79,13 @@ COMITY_GOMP void GOMP_parallel_start(region_function function, void *data, unsig
 
 COMITY_GOMP void GOMP_parallel_end() noexcept { end_legacy_region(); }
 
-#define PARALLEL_LOOP_START(NAME, KIND)                                                                                 \
-    COMITY_GOMP void GOMP_parallel_loop_##NAME##_start(region_function function, void *data, unsigned threads,          \
-                                                       long start, long end, long step, long chunk) noexcept {          \
-        const loop l = signed_loop(start, end, step, schedule_kind::KIND, chunk);                                       \
-        region r{function, data, threads};                                                                              \
-        r.loop = &l;                                                                                                    \
-        start_legacy_region(r);                                                                                         \
+#define PARALLEL_LOOP_START(NAME, KIND)                                                                                \
+    COMITY_GOMP void GOMP_parallel_loop_##NAME##_start(region_function function, void *data, unsigned threads,         \
+                                                       long start, long end, long step, long chunk) noexcept {         \
+        const loop l = signed_loop(start, end, step, schedule_kind::KIND, chunk);                                      \
+        region r{function, data, threads};                                                                             \
+        r.loop = &l;                                                                                                   \
+        start_legacy_region(r);                                                                                        \
     }
 PARALLEL_LOOP_START(static, fixed)
 PARALLEL_LOOP_START(dynamic, dynamic)
@@ -111,33 +112,27 @@ COMITY_GOMP void GOMP_parallel_sections_start(region_function function, void *da
 enum : int { cancel_parallel = 1, cancel_loop = 2, cancel_sections = 4, cancel_taskgroup = 8 };
 
 COMITY_GOMP bool GOMP_cancellation_point(int which) noexcept {
-    if (!process.cancellation)
-        return false;
+    if (!process.cancellation) return false;
     thread *t = current();
     if ((which & (cancel_loop | cancel_sections)) && t->share && t->share->cancelled.load(std::memory_order_relaxed))
         return true;
     if (which & cancel_taskgroup)
         for (const taskgroup *group = t->task->group; group; group = group->workshare ? group->outer : nullptr)
-            if (group->cancelled.load(std::memory_order_relaxed))
-                return true;
+            if (group->cancelled.load(std::memory_order_relaxed)) return true;
     return t->team->cancelled.load(std::memory_order_relaxed);
 }
 
 COMITY_GOMP bool GOMP_cancel(int which, bool really) noexcept {
-    if (!process.cancellation)
-        return false;
-    if (!really)
-        return GOMP_cancellation_point(which);
+    if (!process.cancellation) return false;
+    if (!really) return GOMP_cancellation_point(which);
     thread *t = current();
     if (which & (cancel_loop | cancel_sections)) {
-        if (t->share)
-            t->share->cancelled.store(true, std::memory_order_relaxed);
+        if (t->share) t->share->cancelled.store(true, std::memory_order_relaxed);
     } else if (which & cancel_taskgroup) {
         taskgroup *group = t->task->group;
         if (group && group->workshare) // made for the worksharing construct, not by the program
             group = group->outer;
-        if (group)
-            group->cancelled.store(true, std::memory_order_relaxed);
+        if (group) group->cancelled.store(true, std::memory_order_relaxed);
     } else {
         cancel_region(t);
     }

@@ -31,8 +31,7 @@ COMITY_GOMP unsigned GOMP_sections2_start(unsigned count, std::uintptr_t *reduct
     if (first)
         fill_loop(t, t->size, t->share, signed_loop(1, static_cast<long>(count) + 1, 1, schedule_kind::dynamic, 1));
     join_extras(t, first, reductions, memory);
-    if (first)
-        publish_share(t);
+    if (first) publish_share(t);
     return next_section();
 }
 
@@ -69,12 +68,11 @@ bool take_single(thread *t) noexcept {
 
 COMITY_GOMP bool GOMP_single_start() noexcept { return take_single(current()); }
 
-// copyprivate: null for the rank that executes the region; the others wait for its data. A barrier follows in the program
-// before the data goes away.
+// copyprivate: null for the rank that executes the region; the others wait for its data. A barrier follows in the
+// program before the data goes away.
 COMITY_GOMP void *GOMP_single_copy_start() noexcept {
     thread *t = current();
-    if (take_single(t))
-        return nullptr;
+    if (take_single(t)) return nullptr;
     barrier(t);
     return t->team->copyprivate.load(std::memory_order_relaxed); // ordered by the barrier
 }
@@ -90,8 +88,7 @@ COMITY_GOMP void GOMP_scope_start(std::uintptr_t *reductions) noexcept {
     begin_extras(t, reductions);
     const bool first = enter_share(t);
     join_extras(t, first, reductions, nullptr);
-    if (first)
-        publish_share(t);
+    if (first) publish_share(t);
     // Only its reductions are shared; they must live until all ranks have joined, which leaving by all ensures.
     leave_share(t);
 }
@@ -100,8 +97,6 @@ COMITY_GOMP void GOMP_workshare_task_reduction_unregister(bool cancelled) noexce
     thread *t = current();
     std::uintptr_t *reductions = t->task->group->reductions;
     end_group(t);
-    if (t->rank == 0)
-        unregister_reductions(reductions);
-    if (!cancelled)
-        barrier(t);
+    if (t->rank == 0) unregister_reductions(reductions);
+    if (!cancelled) barrier(t);
 }

@@ -38,15 +38,14 @@ void cut(char (&copy)[512], const char *text, std::size_t length) noexcept {
     else if (length == SIZE_MAX)
         length = std::strlen(text);
     length = length < sizeof copy - 1 ? length : sizeof copy - 1;
-    if (length)
-        std::memcpy(copy, text, length);
+    if (length) std::memcpy(copy, text, length);
     copy[length] = 0;
 }
 
 void say(const char *before, const char *text) noexcept {
     char line[640];
-    const std::size_t length = comity::sys::format_text(line, sizeof line, "\n%serror directive encountered%s%s\n", before,
-                                                        *text ? ": " : "", text);
+    const std::size_t length = comity::sys::format_text(line, sizeof line, "\n%serror directive encountered%s%s\n",
+                                                        before, *text ? ": " : "", text);
     comity::sys::write_error(line, length);
 }
 

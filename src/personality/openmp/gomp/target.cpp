@@ -10,23 +10,23 @@ using namespace comity::openmp;
 
 namespace {
 
-constexpr unsigned short map_kind_mask = 0xff, map_firstprivate = 12; // the compilers' numbers; above: log2 of the alignment
+constexpr unsigned short map_kind_mask = 0xff,
+                         map_firstprivate = 12; // the compilers' numbers; above: log2 of the alignment
 
-// A target region's thread_limit, if the compiler's list of arguments has one for every device: entries of (value << 16 | id), or of
-// an id with a bit that says that the value is the next entry; the list ends with a zero.
+// A target region's thread_limit, if the compiler's list of arguments has one for every device: entries of (value << 16
+// | id), or of an id with a bit that says that the value is the next entry; the list ends with a zero.
 std::intptr_t thread_limit_in(void **arguments) noexcept {
     constexpr std::intptr_t device = 0x7f, value_follows = 0x80, id = 0xff00, thread_limit = 0x200;
     while (arguments && *arguments) {
         const auto entry = reinterpret_cast<std::intptr_t>(*arguments++);
         const std::intptr_t value = entry & value_follows ? reinterpret_cast<std::intptr_t>(*arguments++) : entry >> 16;
-        if ((entry & device) == 0 && (entry & id) == thread_limit)
-            return value;
+        if ((entry & device) == 0 && (entry & id) == thread_limit) return value;
     }
     return 0;
 }
 
-// A target region on the host begins like a program: as an initial thread of its own, outside of all regions. The caller keeps
-// its data for afterwards.
+// A target region on the host begins like a program: as an initial thread of its own, outside of all regions. The
+// caller keeps its data for afterwards.
 void run_on_host(region_function function, void **addresses, void **arguments = nullptr) noexcept {
     thread *before = self;
     thread *fresh = new_root();
@@ -44,11 +44,11 @@ struct layout {
 
 // Calls f(i, offset) for each variable that the region gets a copy of; absent optional arguments have no address.
 template <class F>
-layout each_firstprivate(std::size_t count, void *const *addresses, const std::size_t *sizes, const unsigned short *kinds, F f) {
+layout each_firstprivate(std::size_t count, void *const *addresses, const std::size_t *sizes,
+                         const unsigned short *kinds, F f) {
     layout l;
     for (std::size_t i = 0; i < count; ++i) {
-        if ((kinds[i] & map_kind_mask) != map_firstprivate || !addresses[i])
-            continue;
+        if ((kinds[i] & map_kind_mask) != map_firstprivate || !addresses[i]) continue;
         const std::size_t alignment = std::size_t{1} << (kinds[i] >> 8);
         l.alignment = l.alignment > alignment ? l.alignment : alignment;
         l.size = (l.size + alignment - 1) / alignment * alignment;
@@ -67,8 +67,7 @@ COMITY_GOMP void GOMP_target(int, region_function function, const void *, std::s
 
 COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t count, void **addresses, std::size_t *sizes,
                                  unsigned short *kinds, unsigned, void **depend, void **arguments) noexcept {
-    if (depend)
-        await_dependences(current(), depend);
+    if (depend) await_dependences(current(), depend);
     const layout needed = each_firstprivate(count, addresses, sizes, kinds, [](std::size_t, std::size_t) {});
     char *copies = static_cast<char *>(__builtin_alloca(needed.size + needed.alignment));
     copies += needed.alignment - reinterpret_cast<std::uintptr_t>(copies) % needed.alignment;
@@ -87,14 +86,12 @@ COMITY_GOMP void GOMP_target_update(int, const void *, std::size_t, void **, std
 
 COMITY_GOMP void GOMP_target_update_ext(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned,
                                         void **depend) noexcept {
-    if (depend)
-        await_dependences(current(), depend);
+    if (depend) await_dependences(current(), depend);
 }
 
 COMITY_GOMP void GOMP_target_enter_exit_data(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned,
                                              void **depend) noexcept {
-    if (depend)
-        await_dependences(current(), depend);
+    if (depend) await_dependences(current(), depend);
 }
 
 // Programs register the images of their devices' code, of which we have no use.
@@ -106,8 +103,7 @@ COMITY_GOMP void GOMP_offload_unregister(const void *, int, const void *) noexce
 // teams in a target region: one team after the other. The region's code calls it until it is false.
 COMITY_GOMP void GOMP_teams(unsigned teams, unsigned limit) noexcept {
     thread *t = current();
-    if (limit)
-        own_icv().thread_limit = limit;
+    if (limit) own_icv().thread_limit = limit;
     t->teams = 1; // the code is not repeated: one team does all
     t->team_number = 0;
     (void)teams;
@@ -115,10 +111,8 @@ COMITY_GOMP void GOMP_teams(unsigned teams, unsigned limit) noexcept {
 
 COMITY_GOMP bool GOMP_teams4(unsigned least, unsigned most, unsigned limit, bool first) noexcept {
     thread *t = current();
-    if (!first)
-        return ++t->team_number < t->teams;
-    if (limit)
-        own_icv().thread_limit = limit;
+    if (!first) return ++t->team_number < t->teams;
+    if (limit) own_icv().thread_limit = limit;
     (void)least;
     t->teams = most ? most : 1;
     t->team_number = 0;
@@ -126,17 +120,16 @@ COMITY_GOMP bool GOMP_teams4(unsigned least, unsigned most, unsigned limit, bool
 }
 
 // teams on the host: the league's teams one after the other, each an initial thread that may open regions.
-COMITY_GOMP void GOMP_teams_reg(region_function function, void *data, unsigned teams, unsigned limit, unsigned) noexcept {
+COMITY_GOMP void GOMP_teams_reg(region_function function, void *data, unsigned teams, unsigned limit,
+                                unsigned) noexcept {
     thread *t = current();
     if (!teams) {
         const int set = process.num_teams.load(std::memory_order_relaxed);
         teams = set > 0 ? static_cast<unsigned>(set) : 1;
     }
-    if (!limit)
-        limit = static_cast<unsigned>(process.teams_thread_limit.load(std::memory_order_relaxed));
+    if (!limit) limit = static_cast<unsigned>(process.teams_thread_limit.load(std::memory_order_relaxed));
     const icvs before = own_icv();
-    if (limit)
-        own_icv().thread_limit = limit < before.thread_limit ? limit : before.thread_limit;
+    if (limit) own_icv().thread_limit = limit < before.thread_limit ? limit : before.thread_limit;
     t->teams = teams;
     for (t->team_number = 0; t->team_number < teams; ++t->team_number) function(data);
     t->team_number = 0;

@@ -10,10 +10,10 @@
 using namespace comity::openmp;
 using ull = unsigned long long;
 
-COMITY_GOMP void GOMP_task(task_function function, void *data, copy_function copy, long size, long alignment, bool condition,
-                           unsigned flags, void **depend, int priority, void *event) noexcept {
-    create_task(current(), {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), flags,
-                            !condition, depend, priority, static_cast<void **>(event)});
+COMITY_GOMP void GOMP_task(task_function function, void *data, copy_function copy, long size, long alignment,
+                           bool condition, unsigned flags, void **depend, int priority, void *event) noexcept {
+    create_task(current(), {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
+                            flags, !condition, depend, priority, static_cast<void **>(event)});
 }
 
 COMITY_GOMP void GOMP_taskwait() noexcept { wait_for_children(current()); }
@@ -22,7 +22,9 @@ COMITY_GOMP void GOMP_taskyield() noexcept { (void)comity::spmd::yield(); }
 COMITY_GOMP void GOMP_taskgroup_start() noexcept { begin_group(current()); }
 COMITY_GOMP void GOMP_taskgroup_end() noexcept { end_group(current()); }
 
-COMITY_GOMP void GOMP_taskgroup_reduction_register(std::uintptr_t *data) noexcept { register_reductions(current(), data); }
+COMITY_GOMP void GOMP_taskgroup_reduction_register(std::uintptr_t *data) noexcept {
+    register_reductions(current(), data);
+}
 COMITY_GOMP void GOMP_taskgroup_reduction_unregister(std::uintptr_t *data) noexcept { unregister_reductions(data); }
 COMITY_GOMP void GOMP_task_reduction_remap(std::size_t count, std::size_t originals, void **pointers) noexcept {
     remap_reductions(current(), count, originals, pointers);
@@ -30,7 +32,8 @@ COMITY_GOMP void GOMP_task_reduction_remap(std::size_t count, std::size_t origin
 
 namespace {
 
-// How a taskloop's iterations are dealt out: `larger` tasks of `size` + 1, then tasks of `size`; the last may be smaller.
+// How a taskloop's iterations are dealt out: `larger` tasks of `size` + 1, then tasks of `size`; the last may be
+// smaller.
 struct division {
     std::uint64_t tasks, size, larger;
 };
@@ -38,8 +41,7 @@ struct division {
 division divide(std::uint64_t count, std::uint64_t wanted, unsigned flags, unsigned ranks) noexcept {
     if (flags & flag_grainsize) {
         const std::uint64_t grain = wanted ? wanted : 1;
-        if (flags & flag_strict)
-            return {count / grain + (count % grain != 0), grain, 0};
+        if (flags & flag_strict) return {count / grain + (count % grain != 0), grain, 0};
         const std::uint64_t tasks = count / grain ? count / grain : 1;
         return {tasks, count / tasks, count % tasks};
     }
@@ -59,10 +61,8 @@ void run_taskloop(thread *t, taskloop &given, unsigned long wanted) noexcept {
     const bool group = !(request.flags & flag_nogroup);
     if (l.count == 0 && !(request.flags & flag_reduction)) // else the reductions must be there to be combined
         return;
-    if (group)
-        begin_group(t);
-    if (request.flags & flag_reduction)
-        register_reductions(t, static_cast<std::uintptr_t **>(request.data)[2]);
+    if (group) begin_group(t);
+    if (request.flags & flag_reduction) register_reductions(t, static_cast<std::uintptr_t **>(request.data)[2]);
     const division d = l.count == 0 ? division{} : divide(l.count, wanted, request.flags, t->size);
     std::uint64_t done = 0;
     for (std::uint64_t i = 0; i < d.tasks; ++i) {
@@ -72,14 +72,14 @@ void run_taskloop(thread *t, taskloop &given, unsigned long wanted) noexcept {
         request.bounds = bounds;
         create_task(t, request);
     }
-    if (group)
-        end_group(t);
+    if (group) end_group(t);
 }
 
 } // namespace
 
 COMITY_GOMP void GOMP_taskloop(task_function function, void *data, copy_function copy, long size, long alignment,
-                               unsigned flags, unsigned long tasks, int priority, long start, long end, long step) noexcept {
+                               unsigned flags, unsigned long tasks, int priority, long start, long end,
+                               long step) noexcept {
     taskloop given{{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
                     flags & ~flag_depend & ~flag_detach, !(flags & flag_if), nullptr, priority, nullptr},
                    signed_loop(start, end, step, schedule_kind::fixed, 0)};
@@ -87,7 +87,8 @@ COMITY_GOMP void GOMP_taskloop(task_function function, void *data, copy_function
 }
 
 COMITY_GOMP void GOMP_taskloop_ull(task_function function, void *data, copy_function copy, long size, long alignment,
-                                   unsigned flags, unsigned long tasks, int priority, ull start, ull end, ull step) noexcept {
+                                   unsigned flags, unsigned long tasks, int priority, ull start, ull end,
+                                   ull step) noexcept {
     taskloop given{{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
                     flags & ~flag_depend & ~flag_detach, !(flags & flag_if), nullptr, priority, nullptr},
                    unsigned_loop(flags & flag_up, start, end, step, schedule_kind::fixed, 0)};
