@@ -54,14 +54,15 @@ class scheduler {
         comity_sched_t handle{};
         scheduler *self = nullptr;
     };
-    static constexpr comity_sched_callbacks_t table{
-        [](comity_sched_t *s, comity_sched_t *child) { of(s)->on_register(child); },
-        [](comity_sched_t *s, comity_sched_t *child) { of(s)->on_unregister(child); },
-        [](comity_sched_t *s, comity_sched_t *child, int harts) { of(s)->on_request(child, harts); },
-        [](comity_sched_t *s) { of(s)->on_enter(); },
-        [](comity_sched_t *s, comity_sched_t *child) { of(s)->on_yield(child); },
-        [](comity_sched_t *s, comity_context_t *c) { of(s)->on_block(c); },
-        [](comity_sched_t *s, comity_context_t *c) { of(s)->on_unblock(c); }};
+    static void call_register(comity_sched_t *s, comity_sched_t *child) { of(s)->on_register(child); }
+    static void call_unregister(comity_sched_t *s, comity_sched_t *child) { of(s)->on_unregister(child); }
+    static void call_request(comity_sched_t *s, comity_sched_t *child, int harts) { of(s)->on_request(child, harts); }
+    static void call_enter(comity_sched_t *s) { of(s)->on_enter(); }
+    static void call_yield(comity_sched_t *s, comity_sched_t *child) { of(s)->on_yield(child); }
+    static void call_block(comity_sched_t *s, comity_context_t *c) { of(s)->on_block(c); }
+    static void call_unblock(comity_sched_t *s, comity_context_t *c) { of(s)->on_unblock(c); }
+    static constexpr comity_sched_callbacks_t table{call_register, call_unregister, call_request, call_enter,
+                                                    call_yield,    call_block,      call_unblock};
 
     node node_{{}, this};
 };

@@ -1,0 +1,110 @@
+#include "comity/core.h"
+#include "comity/sync.hpp"
+#include "comity/thread.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace {
+using clock_type = std::chrono::steady_clock;
+
+bool within_a_second(const std::atomic<bool> &flag) {
+    for (const auto until = clock_type::now() + std::chrono::seconds(1); clock_type::now() < until;)
+        if (flag)
+            return true;
+    return false;
+}
+} // namespace
+
+TEST(work_stealing, another_hart_comes_for_a_new_thread_while_the_creator_computes) {
+    const comity::threads scope;
+    std::atomic<bool> ran{false};
+    comity::thread t([&ran] { ran = true; });
+    EXPECT_TRUE(within_a_second(ran));
+}
+
+TEST(work_stealing, a_hart_that_has_left_comes_back_for_new_work) {
+    const comity::threads scope;
+    for (int i = 0; i < 5; ++i) {
+        std::atomic<bool> ran{false};
+        comity::thread t([&ran] { ran = true; });
+        EXPECT_TRUE(within_a_second(ran));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // longer than a hart spins
+    }
+}
+
+TEST(work_stealing, a_thread_that_went_to_sleep_elsewhere_runs_where_there_is_a_hart) {
+    const comity::threads scope;
+    comity::event go;
+    std::atomic<bool> woken{false};
+    comity::thread t([&] {
+        go.wait();
+        woken = true;
+    });
+    for (int i = 0; i < 5; ++i)
+        comity::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    go.set();
+    EXPECT_TRUE(within_a_second(woken)); // this hart stays here
+}
+
+TEST(work_stealing, fresh_threads_start_although_others_yield_for_ever) {
+    const comity::threads scope;
+    std::atomic<bool> stop{false};
+    std::vector<comity::thread> yielding;
+    for (int i = 0; i < 4; ++i)
+        yielding.emplace_back([&stop] {
+            while (!stop)
+                comity::this_thread::yield();
+        });
+    for (int i = 0; i < 10; ++i)
+        comity::this_thread::yield();
+    comity::thread stops([&stop] { stop = true; });
+    stops.join();
+}
+
+TEST(work_stealing, threads_that_go_on_are_not_starved_by_new_ones) {
+    const comity::threads scope;
+    std::atomic<bool> went_on{false};
+    comity::thread waits([&went_on] {
+        for (int i = 0; i < 10; ++i)
+            comity::this_thread::yield();
+        went_on = true;
+    });
+    struct chain {
+        static void link(std::atomic<bool> *stop) {
+            if (!*stop)
+                comity::thread({.detached = true}, link, stop); // always one more
+        }
+    };
+    comity::thread({.detached = true}, chain::link, &went_on);
+    waits.join();
+}
+
+TEST(work_stealing, a_second_thread_of_the_program_gets_a_hart_from_a_busy_one) {
+    std::atomic<bool> stop{false}, second_ran{false};
+    std::thread first([&stop] {
+        const comity::threads scope;
+        std::vector<comity::thread> busy;
+        for (int i = 0; i < 4; ++i)
+            busy.emplace_back([&stop] {
+                while (!stop)
+                    comity::this_thread::yield();
+            });
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it has both harts
+    std::thread second([&second_ran] {
+        comity::thread t([&second_ran] { second_ran = true; });
+        t.join();
+    });
+    EXPECT_TRUE(within_a_second(second_ran));
+    stop = true;
+    first.join();
+    second.join();
+}
