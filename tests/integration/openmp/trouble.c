@@ -117,6 +117,21 @@ static void crowd(void) {
     CHECK(ranks >= 1);
 }
 
+static volatile int endless = 1;
+static int too_deep(volatile char *above) {
+    volatile char frame[4096];
+    if (!endless)
+        return 0;
+    frame[0] = above ? above[0] : 1;
+    return too_deep(frame) + frame[1];
+}
+
+static void overflow_inside(void) {
+#pragma omp parallel num_threads(4)
+    if (omp_get_thread_num() == 1)
+        printf("%d\n", too_deep(NULL));
+}
+
 static void openacc(void) {
     void (*wait)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "acc_wait_all");
     if (wait) wait();
@@ -133,6 +148,7 @@ int main(int argc, char **argv) {
                {"idle", idle},
                {"show", show},
                {"crowd", crowd},
+               {"overflow_inside", overflow_inside},
                {"openacc", openacc}};
     witness_comity();
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)

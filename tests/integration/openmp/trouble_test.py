@@ -4,11 +4,19 @@ ends, leaves or interrupts them. Called with the paths of the drop-in, of `troub
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import unittest
 
 drop_in, trouble, uncaught = sys.argv[1:4]
+
+
+def parents(path):
+    path = os.path.dirname(os.path.abspath(path))
+    while path != "/":
+        yield path
+        path = os.path.dirname(path)
 
 
 def run(program, *arguments, before=None, **variables):
@@ -134,6 +142,31 @@ class regions(unittest.TestCase):
         self.assertRegex(done.stderr, f"comity: a parallel region gets {ranks} ranks instead of 4000")
         for line in done.complaints: # there may be none for a hart's kernel thread either
             self.assertRegex(line, "^comity: ")
+
+    def test_stack_overflow_inside_is_named(self):
+        done = self.expect("overflow_inside", -signal.SIGSEGV)
+        self.assertEqual(len(done.complaints), 1, done.stderr)
+        self.assertRegex(done.complaints[0], r"^comity: stack overflow in context \d+, which has \d+ KiB; set OMP_STACKSIZE")
+
+    def test_one_core_is_enough(self):
+        core = min(os.sched_getaffinity(0))
+        for name in ("signal_inside", "fork_inside", "idle"):
+            with self.subTest(name):
+                self.expect(name, before=lambda: os.sched_setaffinity(0, {core}), COMITY_HARTS="1", OMP_MAX_ACTIVE_LEVELS="4")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become a user without other processes")
+    def test_a_region_runs_with_fewer_ranks_at_the_limit_of_threads(self):
+        def nobody_with_few_threads():
+            os.setgid(65534)
+            os.setuid(54321)
+            resource.setrlimit(resource.RLIMIT_NPROC, (12, 12))
+
+        if any(not os.stat(folder).st_mode & 1 for path in (drop_in, trouble) for folder in parents(path)):
+            self.skipTest("the build folder is closed to other users")
+        done = self.expect("crowd", before=nobody_with_few_threads, OMP_NUM_THREADS="64")
+        ranks = int(done.stdout.split()[1])
+        self.assertTrue(1 <= ranks < 64, ranks)
+        self.assertRegex(done.stderr, f"comity: a parallel region gets {ranks} ranks instead of 64: no more threads to be had")
 
     def test_a_crowd_of_ranks_runs_on_two_harts(self):
         self.assertIn("ranks 1000", self.expect("crowd", OMP_NUM_THREADS="1000").stdout)
