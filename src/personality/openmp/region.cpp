@@ -18,9 +18,11 @@ void rank_body(void *argument, unsigned rank) noexcept {
     t->size = tm->size;
     t->shares = tm->shares;
     t->singles = tm->singles;
-    t->task = &t->implicit;
-    t->implicit.icv = &tm->icv;
-    t->implicit.group = tm->group;
+    if (t->changed || tm->group) [[unlikely]] { // else the implicit task is as new, and its cache line is not touched
+        t->implicit.icv = &tm->icv;
+        t->implicit.group = tm->group;
+        t->changed = tm->group;
+    }
     if (tm->first_share) [[unlikely]] {
         t->share = tm->first_share;
         t->trip = t->chunk_begin = t->chunk_end = 0;

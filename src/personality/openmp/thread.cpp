@@ -80,8 +80,10 @@ void free_root(thread *t) noexcept {
 thread *make_root() noexcept { return self = leaver.made = new_root(); }
 
 icvs &own_icv() noexcept {
-    task *mine = current()->task;
+    thread *t = current();
+    task *mine = t->task;
     if (mine->icv != &mine->own) {
+        t->changed = true; // or a task of it: then for nothing
         mine->own = *mine->icv;
         mine->icv = &mine->own;
     }

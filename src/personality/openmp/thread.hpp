@@ -29,15 +29,19 @@ struct alignas(64) thread {
     std::uint64_t shares = 0;    // worksharing constructs (but single) that it met since the team was made
     std::uint64_t singles = 0;   // the same for single
     work_share *share = nullptr; // the worksharing construct that it is in
+    bool changed = false;        // the implicit task differs from what a region starts with
+    // Up to here one cache line: all that a region without constructs touches.
+
     std::uint64_t trip = 0;      // static schedule: how many chunks it had
     std::uint64_t chunk_begin = 0, chunk_end = 0; // of the iterations that it executes, for ordered and doacross
 
     unsigned blas_ranks = 0;             // what it told OpenBLAS last (blas_caller.hpp)
     unsigned team_number = 0, teams = 1; // of the league (GOMP_teams_reg), on the initial thread only
-    unsigned teams_limit = 0;
 
     openmp::task implicit;
 };
+
+static_assert(offsetof(thread, trip) == 64);
 
 // A team of ranks and all that they share. It belongs to the thread that opens the region, its parent, which keeps it
 // for the next one.
