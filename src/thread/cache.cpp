@@ -3,6 +3,7 @@
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 
+#include <atomic>
 #include <new>
 
 namespace comity {
@@ -38,20 +39,21 @@ struct descriptor_list {
 
 struct context_list {
     context *first = nullptr;
-    unsigned count = 0;
+    std::atomic<unsigned> count{0}; // written by whoever may push and pop; others read it as a hint
     void push(context *c) noexcept {
         c->next = first;
         first = c;
-        ++count;
+        count.store(size() + 1, std::memory_order_relaxed);
     }
     context *pop() noexcept {
         context *c = first;
         if (c) {
             first = static_cast<context *>(c->next);
-            --count;
+            count.store(size() - 1, std::memory_order_relaxed);
         }
         return c;
     }
+    [[nodiscard]] unsigned size() const noexcept { return count.load(std::memory_order_relaxed); }
 };
 
 struct alignas(64) hart_cache { // the hart's
@@ -125,7 +127,7 @@ context *take_context(const thread *t, carrier *k, int &error) noexcept {
             forget_forked(c);
         if (context *found = c.contexts[t->own_tls].pop()) [[likely]]
             return found;
-        if (!t->own_tls && shared_bare.count != 0) {
+        if (!t->own_tls && shared_bare.size() != 0) {
             shared_lock.lock();
             context *found = shared_bare.pop();
             shared_lock.unlock();
@@ -140,11 +142,11 @@ void give_back_context(context *c, std::uint32_t stack_size, bool own_tls, carri
     if (stack_size == 0) [[likely]] {
         if (k) {
             context_list &list = own_cache(k).contexts[own_tls];
-            if (list.count < hart_contexts) [[likely]]
+            if (list.size() < hart_contexts) [[likely]]
                 return list.push(c);
         }
         shared_lock.lock();
-        const bool keep = !own_tls && shared_bare.count < shared_contexts;
+        const bool keep = !own_tls && shared_bare.size() < shared_contexts;
         if (keep)
             shared_bare.push(c);
         shared_lock.unlock();
