@@ -5,6 +5,8 @@
 #include "thread/cache.hpp"
 
 #include <cerrno>
+#include <cstring>
+#include <iterator>
 
 namespace comity {
 
@@ -147,7 +149,9 @@ void comity_threads_end(void) {
 int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void **data) {
     static constexpr comity_thread_attr_t defaults{};
     const comity_thread_attr_t &a = attr ? *attr : defaults;
-    if (!fn || !out || a.technique < COMITY_TECHNIQUE_DEFAULT || a.technique > COMITY_TECHNIQUE_FULL || a.stack_size > UINT32_MAX)
+    unsigned which = 0; // a C program may have put anything there
+    std::memcpy(&which, &a.technique, sizeof which);
+    if (!fn || !out || which >= std::size(techniques) || a.stack_size > UINT32_MAX)
         return EINVAL;
     unit_scheduler *s = scheduler_for_caller();
     carrier *k = core::current_carrier();
@@ -159,7 +163,7 @@ int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *att
     t->owner = s;
     t->stack_size = static_cast<std::uint32_t>(a.stack_size);
     t->own_tls = a.own_tls != 0;
-    t->how = static_cast<std::uint8_t>(a.technique);
+    t->how = static_cast<std::uint8_t>(which);
     t->run = how(t).run;
     t->join.store(a.detached ? thread::detached : 0, std::memory_order_relaxed);
     if (const int error = how(t).prepare(t, k)) {

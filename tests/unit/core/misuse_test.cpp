@@ -176,9 +176,8 @@ TEST_F(misuse_death, resuming_a_context_that_runs) {
             static std::atomic<bool> there;
             s.start([] {
                 runs = comity_context_self();
-                there = true;
-                for (;;) {
-                }
+                for (;;)
+                    there = true;
             });
             while (!there) {
             }
