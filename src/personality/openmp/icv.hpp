@@ -44,7 +44,6 @@ struct process_icvs {
     std::uint64_t stack_size = 0; // 0: the default
     enum class wait : std::uint8_t { unset, active, passive } wait_policy = wait::unset;
     bool display_affinity = false;
-    bool target_mandatory = false;
     std::atomic<int> num_teams{0};          // omp_set_num_teams
     std::atomic<int> teams_thread_limit{0}; // omp_set_teams_thread_limit
 };

@@ -46,7 +46,6 @@ struct alignas(64) work_share {
     std::atomic<std::uint64_t> state{0};
     openmp::loop loop;
     bool wraps = false; // a fetch_add on `next` could wrap around
-    bool reductions_registered = false;
     std::uintptr_t *reductions = nullptr;
     void *memory = nullptr; // zeroed, for the construct's own use; freed with it
     openmp::doacross doacross;
