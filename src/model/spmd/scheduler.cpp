@@ -210,7 +210,7 @@ void team::go_home(carrier *k) noexcept {
 
 void team::step(carrier *k) noexcept {
     const int hart = k->carried->id;
-    slots_[hart].present.store(true, std::memory_order_relaxed);
+    slots_[hart].set_present(true);
     for (;;) {
         if (flush(k))
             resume_master(k); // returns when the master must go on elsewhere
@@ -221,7 +221,7 @@ void team::step(carrier *k) noexcept {
         if (const int rank = claim(k); rank >= 0)
             resume_member(k, static_cast<unsigned>(rank));
         if (core::sched *child = pick_child()) {
-            slots_[hart].present.store(false, std::memory_order_relaxed);
+            slots_[hart].set_present(false);
             core::enter(k, child);
         }
         if (parent != &base())
@@ -244,7 +244,7 @@ void team::step(carrier *k) noexcept {
 
 // Leaves the team with the hart. Whatever becomes ready from now on asks for harts (push_ready, child_wants).
 void team::idle(carrier *k) noexcept {
-    slots_[k->carried->id].present.store(false, std::memory_order_relaxed);
+    slots_[k->carried->id].set_present(false);
     core::yield(k);
 }
 

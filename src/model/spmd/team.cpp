@@ -128,7 +128,7 @@ void team::enter_region(carrier *k) noexcept {
         core::register_sched(this, &team_callbacks);
         hooks = &team_hooks;
     }
-    slots_[k->carried->id].present.store(true, std::memory_order_relaxed);
+    slots_[k->carried->id].set_present(true);
 }
 
 void team::leave_region(carrier *k) noexcept {
@@ -139,7 +139,7 @@ void team::leave_region(carrier *k) noexcept {
         core::leave_comity(k);
         return;
     }
-    slots_[k->carried->id].present.store(false, std::memory_order_relaxed);
+    slots_[k->carried->id].set_present(false);
     if (lingering) {
         want_none(); // or harts would be woken for nothing
         account.fetch_sub(one_hart, std::memory_order_acq_rel); // acq_rel[account]
@@ -213,7 +213,8 @@ void team::join(context *c) noexcept {
     }
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     for (unsigned i = 1; unfinished_.load(std::memory_order_acquire) != 0; ++i) { // acquire[team-join]
-        if (has_work(c->on) || (i % 32 == 0 && sys::ticks() - from > most)) {
+        // The first looks are at the one word alone: others' slots are lines that the other harts write now.
+        if (i % 16 == 0 && (has_work(c->on) || sys::ticks() - from > most)) {
             core::pause(c, master_parks, this);
             return;
         }

@@ -27,7 +27,12 @@ struct alignas(64) slot {
     // harts take ranks out. A hart that steals marks its own, empty slot `stealing` before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
     alignas(64) std::uint32_t finished = 0;  // ranks that ended here and are not yet subtracted from unfinished_; the owner's
-    std::atomic<bool> present{false};        // the hart is in this team; written by the owner
+    alignas(64) std::atomic<bool> present{false}; // the hart is in this team; written by the owner, read by the master at each start
+
+    void set_present(bool is) noexcept {
+        if (present.load(std::memory_order_relaxed) != is)
+            present.store(is, std::memory_order_relaxed);
+    }
 
     static constexpr std::uint64_t stealing = 0x00000000'ffffffff; // empty, like every range with begin >= end
 
