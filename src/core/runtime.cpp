@@ -170,6 +170,17 @@ void forget(carrier *k) noexcept {
     carriers_lock.unlock();
 }
 
+std::int64_t workers_cpu_ns() noexcept {
+    std::int64_t sum = 0;
+    carriers_lock.lock();
+    for (const carrier *k = all_carriers; k; k = k->all_next) {
+        if (const std::int64_t ns = k->adopted ? 0 : sys::thread_cpu_ns(k->kernel_id); ns > 0)
+            sum += ns;
+    }
+    carriers_lock.unlock();
+    return sum;
+}
+
 void enlist(carrier *k) noexcept {
     carriers_lock.lock();
     k->all_next = all_carriers;

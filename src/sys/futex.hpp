@@ -3,6 +3,8 @@
 // errno is kept.
 #pragma once
 
+#include "sys/shared.hpp"
+
 #include <atomic>
 #include <cstdint>
 
@@ -20,16 +22,16 @@ inline constexpr std::int64_t no_deadline = INT64_MAX;
 // returns timed_out unless the word differs. The kernel's comparison is sequentially consistent with a wake on the same
 // word; what else the caller wants ordered it orders itself.
 // Errors: none that a caller could cause; if the kernel refuses the call, the process ends with a message.
-wait_result futex_wait(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
+COMITY_SHARED wait_result futex_wait(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
                        std::int64_t deadline = no_deadline) noexcept;
 
 // The same with a duration from now, in nanoseconds; negative ones count as 0, the sum saturates.
-wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
+COMITY_SHARED wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
                            std::int64_t duration) noexcept;
 
 // Wakes at most `count` threads that sleep on the word; returns how many. Also from a signal handler. The word may have
 // been freed meanwhile: then at worst somebody else wakes for no reason.
-int futex_wake(const std::atomic<std::uint32_t> &word, int count = 1) noexcept;
+COMITY_SHARED int futex_wake(const std::atomic<std::uint32_t> &word, int count = 1) noexcept;
 inline int futex_wake_all(const std::atomic<std::uint32_t> &word) noexcept { return futex_wake(word, INT32_MAX); }
 
 } // namespace comity::sys

@@ -14,7 +14,7 @@ using thread_function = void *(*)(void *);
 // Starts a detached kernel thread with the caller's signal mask, as any thread starts: the program's code will run on it.
 // stack_size 0 is the C library's default. Any thread, not in a signal handler. Returns 0 or an error number: EAGAIN when
 // a limit on threads or memory is reached.
-int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept;
+COMITY_SHARED int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept;
 
 // A kernel thread that is joined, on memory of the caller's. 0: none.
 using joinable_thread = std::uintptr_t;
@@ -38,7 +38,7 @@ bool unregister_restartable_sequences(void *thread_pointer) noexcept;
 bool kernel_thread_stack(void *&bottom, std::size_t &size) noexcept;
 
 // Names the calling kernel thread for ps, top and gdb; 15 characters are kept. Any thread and signal handlers.
-void name_kernel_thread(const char *name) noexcept;
+COMITY_SHARED void name_kernel_thread(const char *name) noexcept;
 
 // The calling kernel thread's id, by a system call. Any thread and signal handlers.
 COMITY_SHARED int kernel_thread_id() noexcept;

@@ -1,5 +1,6 @@
 // Gangs: ranks that wait for each other without telling Comity must all have a kernel thread that really runs. Those that no
 // hart takes up at once are promoted: the operating system shares the cores between them, as it would have done without Comity.
+#include "core/base.hpp"
 #include "core/chaos.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
@@ -8,17 +9,42 @@
 
 namespace comity::spmd {
 
+using core::base;
+
+// Each rank gets a hart for itself, or a kernel thread.
 void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
-    // A hart that spins in the team takes its ranks within a fraction of a microsecond, and each of them must have a hart for itself.
+    if (parent != &base())
+        ask_for_harts(ranks);
+    // A hart that spins in the team takes its ranks within a fraction of a microsecond.
     const std::uint64_t from = sys::ticks(), most = core::ticks_per_us();
     while (sys::ticks() - from < most && has_ranks())
         sys::cpu_relax();
-    for (int rank; (rank = claim(k)) >= 0;) {
+    const std::uint64_t r = slots_[k->carried->id].range.load(std::memory_order_relaxed); // of a gang all ranks start in this slot
+    unsigned left = slot::begin(r) < slot::end(r) ? slot::end(r) - slot::begin(r) : 0;
+    // A hart that is idle is woken, which costs no more than waking another kernel thread, and stays for the next region.
+    if (left != 0 && parent == &base())
+        left -= harts_that_come(left);
+    for (int rank; left != 0 && (rank = claim(k)) >= 0; --left) {
         member *m = members_[rank];
         if (!core::promotable(m->c) || !core::promote(m->c, member_main, m))
             sys::fatal("a gang region", "rank %d of %u has no kernel thread to run on", rank, ranks);
         m->promoted = true;
     }
+}
+
+// Wakes at most `wanted` idle harts for this root team; returns how many surely come: whoever takes one of what it wants enters the team or stays in it.
+// What cannot be had now is not wanted later.
+unsigned team::harts_that_come(unsigned wanted) noexcept {
+    base().withdraw(this);
+    want_none();
+    if (harts_of(account.load(std::memory_order_relaxed)) >= base().hart_count())
+        return 0;
+    want(wanted);
+    base().request(this);
+    const unsigned still = wanted_of(account.load(std::memory_order_relaxed));
+    base().withdraw(this);
+    want_none();
+    return still < wanted ? wanted - still : 0;
 }
 
 // After the region: its kernel thread may still be on the way to sleep, on the TLS of a context that the next region resumes.

@@ -17,7 +17,14 @@ using core::base;
 
 namespace {
 std::size_t stack_size = 0; // set_stack_size
+std::atomic<void (*)(int harts)> region_watcher{nullptr}; // by watch_regions
+
+void report(int harts) noexcept {
+    if (auto *watcher = region_watcher.load(std::memory_order_relaxed))
+        watcher(harts);
 }
+
+} // namespace
 
 void member_main(void *argument) {
     auto *m = static_cast<member *>(argument);
@@ -90,17 +97,24 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     arg_ = arg;
     busy = true;
     enter_region(c->on);
+    const unsigned most = ranks < base().hart_count() ? ranks : base().hart_count();
+    const int reported = parent == &base() && most > 1 ? static_cast<int>(most) : 0;
+    if (reported)
+        report(reported);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     distribute(c->on, ranks, kind);
-    ask_for_harts(ranks);
     if (kind == region_kind::gang)
         run_gang_members(c->on, ranks);
+    else
+        ask_for_harts(ranks);
     body(arg, 0);
     join(c);
     if (kind == region_kind::gang)
         await_promoted(ranks);
     leave_region(c->on);
     busy = false;
+    if (reported)
+        report(-reported);
     work_ticks_ += sys::ticks() - from;
 }
 
@@ -281,6 +295,10 @@ void set_stack_size(std::size_t bytes) noexcept { stack_size = bytes; }
 unsigned size(const team *t) noexcept { return t->last_size; }
 
 void run(team *t, body_fn body, void *arg, region_kind kind) noexcept { t->run(body, arg, t->last_size, kind); }
+
+void watch_regions(void (*watcher)(int harts)) noexcept { region_watcher.store(watcher, std::memory_order_relaxed); }
+
+std::int64_t workers_cpu_ns() noexcept { return core::workers_cpu_ns(); }
 
 unsigned free_harts() noexcept {
     core::ensure_started();

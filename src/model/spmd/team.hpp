@@ -7,6 +7,7 @@
 #include "sys/shared.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace comity::spmd {
 
@@ -38,6 +39,14 @@ COMITY_SHARED void set_stack_size(std::size_t bytes) noexcept;
 // How many harts the caller could have for a region right now: its own and those that nobody uses. A hint, stale at once.
 // Any thread. Never switches.
 COMITY_SHARED unsigned free_harts() noexcept;
+
+// Calls watcher(harts) when an outermost region starts that may use so many harts (>= 2), and watcher(-harts) when it has
+// ended, in the thread that runs it. The watcher must not switch, nor call Comity but for hints. There is one watcher in the
+// process; nullptr: none. A region that runs when it is set may be reported by its end only. Any thread.
+COMITY_SHARED void watch_regions(void (*watcher)(int harts)) noexcept;
+
+// CPU time that Comity's own kernel threads have used so far, in nanoseconds. Any thread; a system call for each of them.
+COMITY_SHARED std::int64_t workers_cpu_ns() noexcept;
 
 // Lets other ready contexts of the caller's scheduler run on this hart, if there are any; false when there are none.
 // Context. May switch.

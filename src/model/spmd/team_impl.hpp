@@ -82,6 +82,7 @@ class team : public core::sched {
     void call_hart(unsigned n) noexcept;
     void join(context *c) noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
+    unsigned harts_that_come(unsigned wanted) noexcept;
     void await_promoted(unsigned ranks) noexcept;
     static void promoted_ends(void *m);
     bool has_ranks() const noexcept;
