@@ -1,0 +1,58 @@
+// What this preload object puts before the C library: each function does what the original does, and a little more for
+// callers inside an OpenBLAS. They may be called before any constructor has run, by every library of the process.
+#include "comity/core.h"
+#include "model/spmd/team.hpp"
+#include "personality/blas/openblas.hpp"
+#include "sys/kernel_thread.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#define COMITY_INTERPOSED extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// The next definition of a symbol after this object's.
+template <class Function> Function next(std::atomic<Function> &found, const char *name) noexcept {
+    Function f = found.load(std::memory_order_relaxed);
+    if (!f) {
+        f = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+        found.store(f, std::memory_order_relaxed);
+    }
+    return f;
+}
+
+std::atomic<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)> next_create{nullptr};
+std::atomic<char *(*)(const char *)> next_getenv{nullptr};
+
+// An OpenBLAS whose jobs run on Comity wakes its own threads only for the factorisation of getrf; between its steps they may
+// spin for some 30 us, 2^16 ticks, where OpenBLAS' own default is 25 to 100 ms.
+constexpr const char *timeout_variable = "OPENBLAS_THREAD_TIMEOUT";
+char short_timeout[] = "16";
+
+} // namespace
+
+COMITY_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
+                                     void *argument) noexcept {
+    comity::blas::openblas::thread_is_made(__builtin_return_address(0), argument);
+    return next(next_create, "pthread_create")(thread, attributes, function, argument);
+}
+
+COMITY_INTERPOSED int sched_yield() noexcept {
+    // Members of one gang may share a hart, so they must be let run; a thread that is not on a hart has none to let.
+    if (comity_hart_id() >= 0 && comity::blas::openblas::contains(__builtin_return_address(0)) && comity::spmd::yield())
+        return 0;
+    comity::sys::yield_kernel_thread();
+    return 0;
+}
+
+COMITY_INTERPOSED char *getenv(const char *name) noexcept {
+    char *value = next(next_getenv, "getenv")(name);
+    if (!value && name[0] == 'O' && std::strcmp(name, timeout_variable) == 0 && comity::blas::openblas::can_serve(__builtin_return_address(0)))
+        value = short_timeout;
+    return value;
+}
