@@ -300,7 +300,7 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
 void work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
     slot &own = slots_[k->carried->id];
-    if ((!own.fresh.empty() && own.turns % 2) || home_ready(k)) {
+    if ((!own.fresh.empty() && own.turns % 2) || home_ready(k) || should_give_way(own)) {
         core::pause(c, [](context *self, void *s) {
             auto *scheduler = static_cast<work_stealing *>(s);
             scheduler->put_back(self);
