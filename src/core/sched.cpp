@@ -118,6 +118,23 @@ void unblock(context *c) noexcept {
         owner->callbacks->unblock(handle(owner), c);
 }
 
+bool home_ready(const carrier *k, const sched *s) noexcept {
+    if (!k->native || k->home.load(std::memory_order_relaxed) != carrier::home_state::ready)
+        return false;
+    const sched *at = k->native->owner;
+    while (at && at != s)
+        at = at->parent;
+    return at;
+}
+
+void go_home(carrier *k, sched *s) noexcept {
+    take_home(k);
+    for (sched *at = k->native->owner; at != s; at = at->parent)
+        at->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    k->current_sched = k->native->owner;
+    resume(k, k->native);
+}
+
 void unblock_all(context *first) noexcept {
     while (first) {
         sched *owner = first->owner;

@@ -70,6 +70,10 @@ void end_sched(sched *s, std::uint64_t own) noexcept;
 [[noreturn]] void yield(carrier *k) noexcept;
 [[noreturn]] void block(carrier *k, context *c) noexcept;
 void unblock(context *c) noexcept;
+// May the native context of this adopted carrier go on, in `s` or a scheduler below it?
+bool home_ready(const carrier *k, const sched *s) noexcept;
+// Then: it goes on, with the hart that `s`, the current scheduler, has here.
+[[noreturn]] void go_home(carrier *k, sched *s) noexcept;
 // unblock for a list (by context::next) of contexts of any schedulers.
 void unblock_all(context *first) noexcept;
 

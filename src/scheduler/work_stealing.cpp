@@ -183,7 +183,7 @@ void work_stealing::child_wants(core::sched *child) noexcept {
 // ---- Work is found
 
 bool work_stealing::has_work(const carrier *k) const noexcept {
-    if (home_ready(k) || !children_.empty())
+    if (core::home_ready(k, this) || !children_.empty())
         return true;
     for (unsigned i = 0; i <= harts; ++i)
         if (slots_[i].ready.load(std::memory_order_relaxed) != 0 || !slots_[i].fresh.empty())
@@ -240,8 +240,8 @@ void work_stealing::next(carrier *k) noexcept {
         if (should_give_way(own))
             core::yield(k);
         if (++own.turns % 2) {
-            if (home_ready(k))
-                go_home(k);
+            if (core::home_ready(k, this))
+                core::go_home(k, this);
             if (context *c = take_ready(own))
                 core::resume(k, c);
         }
@@ -252,8 +252,8 @@ void work_stealing::next(carrier *k) noexcept {
         }
         if (context *c = take_ready(own))
             core::resume(k, c);
-        if (home_ready(k))
-            go_home(k);
+        if (core::home_ready(k, this))
+            core::go_home(k, this);
         if (context *c = steal_ready(k))
             core::resume(k, c);
         if (unit *u = steal_fresh(k)) {
@@ -300,7 +300,7 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
 void work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
     slot &own = slots_[k->carried->id];
-    if ((!own.fresh.empty() && own.turns % 2) || home_ready(k) || should_give_way(own)) {
+    if ((!own.fresh.empty() && own.turns % 2) || core::home_ready(k, this) || should_give_way(own)) {
         core::pause(c, [](context *self, void *s) {
             auto *scheduler = static_cast<work_stealing *>(s);
             scheduler->put_back(self);
@@ -319,26 +319,6 @@ void work_stealing::yield(context *c) noexcept {
             auto *before = static_cast<context *>(self);
             static_cast<work_stealing *>(before->owner)->put_back(before);
         }, c);
-}
-
-// ---- Contexts of adopted threads run on their own carrier
-
-bool work_stealing::home_ready(const carrier *k) const noexcept {
-    if (!k->native || k->home.load(std::memory_order_relaxed) != carrier::home_state::ready)
-        return false;
-    const core::sched *s = k->native->owner;
-    while (s && s != this)
-        s = s->parent;
-    return s;
-}
-
-// The thread's own computation goes on, in a scheduler at or below this one.
-void work_stealing::go_home(carrier *k) noexcept {
-    core::take_home(k);
-    for (core::sched *s = k->native->owner; s != this; s = s->parent)
-        s->account.fetch_add(one_hart, std::memory_order_acq_rel); // acq_rel[account]
-    k->current_sched = k->native->owner;
-    core::resume(k, k->native);
 }
 
 } // namespace scheduler

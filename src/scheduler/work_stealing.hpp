@@ -55,8 +55,6 @@ class work_stealing : public unit_scheduler {
     void call_harts(unsigned n) noexcept;
     bool wait_for_work(carrier *k) noexcept;
     void tell_closer() noexcept;
-    bool home_ready(const carrier *k) const noexcept;
-    [[noreturn]] void go_home(carrier *k) noexcept;
 
     slot *slots_ = nullptr;            // one for each hart, and one for those who have none
     core::child_list children_;

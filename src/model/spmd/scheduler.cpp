@@ -179,7 +179,7 @@ void team::resume_master(carrier *k) noexcept {
 
 bool team::has_work(carrier *k) const noexcept {
     return ready_count_.load(std::memory_order_relaxed) != 0 || child_count_.load(std::memory_order_relaxed) != 0 ||
-           has_ranks() || home_ready(k);
+           has_ranks() || core::home_ready(k, this);
 }
 
 bool team::has_ranks() const noexcept {
@@ -190,32 +190,14 @@ bool team::has_ranks() const noexcept {
     return false;
 }
 
-bool team::home_ready(carrier *k) const noexcept {
-    if (!k->native || k->home.load(std::memory_order_relaxed) != carrier::home_state::ready)
-        return false;
-    const core::sched *s = k->native->owner;
-    while (s && s != this)
-        s = s->parent;
-    return s;
-}
-
-// The thread's own computation goes on, in a scheduler at or below this one.
-void team::go_home(carrier *k) noexcept {
-    core::take_home(k);
-    for (core::sched *s = k->native->owner; s != this; s = s->parent)
-        s->account.fetch_add(one_hart, std::memory_order_acq_rel); // acq_rel[account]
-    k->current_sched = k->native->owner;
-    core::resume(k, k->native);
-}
-
 void team::step(carrier *k) noexcept {
     const int hart = k->carried->id;
     slots_[hart].set_present(true);
     for (;;) {
         if (flush(k))
             resume_master(k); // returns when the master must go on elsewhere
-        if (home_ready(k))
-            go_home(k);
+        if (core::home_ready(k, this))
+            core::go_home(k, this);
         if (context *c = pop_ready())
             core::resume(k, c);
         if (const int rank = claim(k); rank >= 0)
@@ -296,7 +278,7 @@ bool team::yield_to_others(context *c) noexcept {
         switch_to_member(c, static_cast<unsigned>(rank), again, c);
         return true;
     }
-    if (c != k->native && home_ready(k) && k->native->owner == this) {
+    if (c != k->native && core::home_ready(k, this) && k->native->owner == this) {
         core::take_home(k);
         core::switch_to(c, k->native, again, c);
         return true;

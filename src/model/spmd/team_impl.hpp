@@ -101,8 +101,6 @@ class team : public core::sched {
     bool flush(carrier *k) noexcept;
     void resume_master(carrier *k) noexcept;
     [[noreturn]] void idle(carrier *k) noexcept;
-    bool home_ready(carrier *k) const noexcept;
-    [[noreturn]] void go_home(carrier *k) noexcept;
 
     static void master_waits(void *t) noexcept;
     static void master_parks(context *c, void *t);
