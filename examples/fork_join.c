@@ -1,8 +1,8 @@
 /* A scheduler in a hundred lines: runs `count` jobs on as many harts as the rest of the process leaves it.
  *
- * It shows the whole life of a scheduler: it is registered below the caller, asks for harts, is entered with those that its
- * parent grants, gives each back when no job is left, and is unregistered. Whoever else needs the cores meanwhile gets its
- * share, and nothing here says how many threads to use. */
+ * It shows the whole life of a scheduler: it is registered below the caller, asks for harts, is entered with those that
+ * its parent grants, gives each back when no job is left, and is unregistered. Whoever else needs the cores meanwhile
+ * gets its share, and nothing here says how many threads to use. */
 #include <comity/core.h>
 
 #include <stdatomic.h>

@@ -10,8 +10,7 @@
 #include <vector>
 
 static long sum(std::span<const int> numbers) {
-    if (numbers.size() < 1000)
-        return std::accumulate(numbers.begin(), numbers.end(), 0L);
+    if (numbers.size() < 1000) return std::accumulate(numbers.begin(), numbers.end(), 0L);
     const std::size_t half = numbers.size() / 2;
     long left = 0;
     comity::thread t([&left, numbers, half] { left = sum(numbers.first(half)); });

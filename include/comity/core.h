@@ -79,23 +79,23 @@ COMITY_API int comity_hart_id(void);
 
 /* ---- Schedulers (table 5.1, §5.1.1) --------------------------------------------------------------------------- */
 
-/* Makes `sched` the child of the current scheduler and gives it the caller's hart; the calling context belongs to `sched` until
- * comity_sched_unregister. A thread that Comity did not make is adopted: it waits until a hart is free.
+/* Makes `sched` the child of the current scheduler and gives it the caller's hart; the calling context belongs to
+ * `sched` until comity_sched_unregister. A thread that Comity did not make is adopted: it waits until a hart is free.
  * Where: any thread, context. May switch. Aborts: on a transition context; when `sched` is registered already;
  * when a callback is missing. */
 COMITY_API void comity_sched_register(comity_sched_t *sched, const comity_sched_callbacks_t *callbacks);
 
 /* Ends the current scheduler: waits until every other hart has been yielded, then makes its parent current again.
- * Where: the context that registered it, on any hart. May switch. Aborts: when the caller's scheduler was not registered by
- * this context (which is also what unregistering twice looks like). */
+ * Where: the context that registered it, on any hart. May switch. Aborts: when the caller's scheduler was not
+ * registered by this context (which is also what unregistering twice looks like). */
 COMITY_API void comity_sched_unregister(void);
 
 /* Tells the parent that the current scheduler could use `harts` more (>= 1; more than there are is cut).
  * Where: context, transition or update callback of the scheduler. Never switches. */
 COMITY_API void comity_sched_request(int harts);
 
-/* The same for a scheduler that need not be current, such as from an unblock callback on somebody else's hart. `sched` must be registered
- * and stay so during the call. Where: any thread. Never switches. */
+/* The same for a scheduler that need not be current, such as from an unblock callback on somebody else's hart. `sched`
+ * must be registered and stay so during the call. Where: any thread. Never switches. */
 COMITY_API void comity_sched_request_for(comity_sched_t *sched, int harts);
 
 /* Grants the current hart to `child`, a child of the current scheduler: `child`'s enter callback runs next.
@@ -103,9 +103,10 @@ COMITY_API void comity_sched_request_for(comity_sched_t *sched, int harts);
  * Where: transition. Aborts: when `child` is not a child of the current scheduler or was not reserved. */
 COMITY_API COMITY_NORETURN void comity_sched_enter(comity_sched_t *child);
 
-/* Takes one of the harts that `child` requested for it: afterwards its unregister waits for the enter that must follow, on any hart
- * of its parent. Returns 1, or 0 when the child wants none (any more). Call it under the lock that guards the parent's list of children,
- * since the child may unregister at any other time. Where: any thread. Never switches. */
+/* Takes one of the harts that `child` requested for it: afterwards its unregister waits for the enter that must follow,
+ * on any hart of its parent. Returns 1, or 0 when the child wants none (any more). Call it under the lock that guards
+ * the parent's list of children, since the child may unregister at any other time. Where: any thread. Never switches.
+ */
 COMITY_API int comity_sched_reserve(comity_sched_t *child);
 
 /* Gives the current hart back to the parent: its yield callback runs next.
@@ -123,34 +124,36 @@ typedef struct comity_context_attr {
 } comity_context_attr_t;
 
 /* Makes a context. attr may be NULL (bare, default stack). Returns 0, ENOMEM (no memory for its stack), EAGAIN (no
- * thread-local storage to be had) or EINVAL. Where: any thread. May block in the kernel for a short time; never switches. */
+ * thread-local storage to be had) or EINVAL. Where: any thread. May block in the kernel for a short time; never
+ * switches. */
 COMITY_API int comity_context_init(comity_context_t **context, const comity_context_attr_t *attr);
 
-/* Frees a context that was never run, has exited, or stays paused for ever. Where: any thread, transition. Never switches.
- * Aborts: when it is running. */
+/* Frees a context that was never run, has exited, or stays paused for ever. Where: any thread, transition. Never
+ * switches. Aborts: when it is running. */
 COMITY_API void comity_context_fini(comity_context_t *context);
 
-/* Starts `fn(arg)` on a fresh or exited context, which then belongs to the current scheduler. `fn` must not return: it ends
- * with comity_context_exit. Where: transition. */
+/* Starts `fn(arg)` on a fresh or exited context, which then belongs to the current scheduler. `fn` must not return: it
+ * ends with comity_context_exit. Where: transition. */
 COMITY_API COMITY_NORETURN void comity_context_run(comity_context_t *context, void (*fn)(void *arg), void *arg);
 
-/* Stops the calling context and runs `fn(context, arg)` on the transition context, when the context is already off its stack
- * and may be resumed elsewhere at once. Returns when somebody resumes the context. Where: context. Switches. */
+/* Stops the calling context and runs `fn(context, arg)` on the transition context, when the context is already off its
+ * stack and may be resumed elsewhere at once. Returns when somebody resumes the context. Where: context. Switches. */
 COMITY_API void comity_context_pause(void (*fn)(comity_context_t *self, void *arg), void *arg);
 
 /* Like pause, but the context ends: it can be run again or freed by `fn`. Where: context. */
 COMITY_API COMITY_NORETURN void comity_context_exit(void (*fn)(comity_context_t *self, void *arg), void *arg);
 
-/* Goes on with a paused context on the current hart. A context of an adopted thread runs only on that thread: if this is another
- * carrier, the hart stays with the caller's scheduler, whose block callback runs, and the thread takes the context up itself.
- * Where: transition. Aborts: when the context is running. */
+/* Goes on with a paused context on the current hart. A context of an adopted thread runs only on that thread: if this
+ * is another carrier, the hart stays with the caller's scheduler, whose block callback runs, and the thread takes the
+ * context up itself. Where: transition. Aborts: when the context is running. */
 COMITY_API COMITY_NORETURN void comity_context_resume(comity_context_t *context);
 
-/* Tells the current scheduler that `context`, paused just now, waits for comity_context_unblock: its block callback runs.
- * Where: transition, in a pause function. */
+/* Tells the current scheduler that `context`, paused just now, waits for comity_context_unblock: its block callback
+ * runs. Where: transition, in a pause function. */
 COMITY_API COMITY_NORETURN void comity_context_block(comity_context_t *context);
 
-/* Marks a blocked context as ready with its own scheduler. To be called once for each block. Where: any thread. Never switches. */
+/* Marks a blocked context as ready with its own scheduler. To be called once for each block. Where: any thread. Never
+ * switches. */
 COMITY_API void comity_context_unblock(comity_context_t *context);
 
 /* The calling context, or NULL on a thread that was never adopted. Where: anywhere. */

@@ -1,4 +1,5 @@
-// The core in C++: a scheduler is a class with virtual callbacks, a context an object that frees itself. Meaning, places and errors: comity/core.h.
+// The core in C++: a scheduler is a class with virtual callbacks, a context an object that frees itself. Meaning,
+// places and errors: comity/core.h.
 #pragma once
 
 #include "comity/core.h"
@@ -13,9 +14,10 @@ namespace comity {
 inline int hart_count() noexcept { return comity_hart_count(); }
 inline int hart_id() noexcept { return comity_hart_id(); }
 
-// A scheduler in the tree (table 4.1 of the thesis). Derive from it and say what a hart does; register_here() makes it a child of the current scheduler.
+// A scheduler in the tree (table 4.1 of the thesis). Derive from it and say what a hart does; register_here() makes it
+// a child of the current scheduler.
 class scheduler {
-  public:
+public:
     scheduler() = default;
     scheduler(const scheduler &) = delete;
     scheduler &operator=(const scheduler &) = delete;
@@ -31,7 +33,7 @@ class scheduler {
     // The object of a handle that is known to belong to one.
     static scheduler *of(comity_sched_t *handle) noexcept { return reinterpret_cast<node *>(handle)->self; }
 
-  protected:
+protected:
     // Transfer callbacks: given the hart, on the transition context; must end in one of the [[noreturn]] functions.
     virtual void on_enter() = 0;
     virtual void on_yield(comity_sched_t *child) = 0;
@@ -44,12 +46,11 @@ class scheduler {
 
     // Grants the hart to a child, if it still wants one; returns if not.
     static void enter_if_wanted(comity_sched_t *child) {
-        if (comity_sched_reserve(child))
-            comity_sched_enter(child);
+        if (comity_sched_reserve(child)) comity_sched_enter(child);
     }
     [[noreturn]] static void yield_to_parent() { comity_sched_yield(); }
 
-  private:
+private:
     struct node {
         comity_sched_t handle{};
         scheduler *self = nullptr;
@@ -69,14 +70,12 @@ class scheduler {
 
 // A context that was made by us. Not to be destroyed while it runs.
 class context {
-  public:
+public:
     // Throws std::bad_alloc or std::system_error.
     explicit context(const comity_context_attr_t &attr = {}) {
         const int error = comity_context_init(&context_, &attr);
-        if (error == static_cast<int>(std::errc::not_enough_memory))
-            throw std::bad_alloc();
-        if (error != 0)
-            throw std::system_error(error, std::generic_category(), "comity::context");
+        if (error == static_cast<int>(std::errc::not_enough_memory)) throw std::bad_alloc();
+        if (error != 0) throw std::system_error(error, std::generic_category(), "comity::context");
     }
     context(context &&other) noexcept : context_(std::exchange(other.context_, nullptr)) {}
     context &operator=(context &&other) noexcept {
@@ -84,24 +83,26 @@ class context {
         return *this;
     }
     ~context() {
-        if (context_)
-            comity_context_fini(context_);
+        if (context_) comity_context_fini(context_);
     }
 
     comity_context_t *handle() const noexcept { return context_; }
     // On a transition context.
     [[noreturn]] void run(void (*fn)(void *), void *arg) { comity_context_run(context_, fn, arg); }
 
-  private:
+private:
     comity_context_t *context_ = nullptr;
 };
 
-// Stops the calling context and calls f(context) on the transition context; f must give the hart away. Returns when the context is resumed.
+// Stops the calling context and calls f(context) on the transition context; f must give the hart away. Returns when the
+// context is resumed.
 template <class F> void pause(F f) {
-    comity_context_pause([](comity_context_t *c, void *fn) { 
-        F own = std::move(*static_cast<F *>(fn)); // the stack that it lies on may go on elsewhere at once
-        own(c);
-    }, &f);
+    comity_context_pause(
+        [](comity_context_t *c, void *fn) {
+            F own = std::move(*static_cast<F *>(fn)); // the stack that it lies on may go on elsewhere at once
+            own(c);
+        },
+        &f);
 }
 
 } // namespace comity

@@ -1,11 +1,11 @@
-/* Synchronisation objects. Waiting spins a little and then blocks the calling context, never its hart (design rule 5; Pan, section 5.4), so
- * they may be shared by all kinds of contexts: Comity threads, ranks of parallel regions, and kernel threads that hold no hart, which sleep in
- * the kernel instead.
+/* Synchronisation objects. Waiting spins a little and then blocks the calling context, never its hart (design rule 5;
+ * Pan, section 5.4), so they may be shared by all kinds of contexts: Comity threads, ranks of parallel regions, and
+ * kernel threads that hold no hart, which sleep in the kernel instead.
  *
- * Every object may be zero-initialised statically (a barrier must be initialised with its number). *_fini waits until the calls that woke somebody have left
- * the object; nobody may wait on it then. None of these functions may be called in a signal handler or in a scheduler callback, but for
- * those that wake (unlock, signal, broadcast, set), which may be called in callbacks.
- * "Where: any" is any thread and any context. */
+ * Every object may be zero-initialised statically (a barrier must be initialised with its number). *_fini waits until
+ * the calls that woke somebody have left the object; nobody may wait on it then. None of these functions may be called
+ * in a signal handler or in a scheduler callback, but for those that wake (unlock, signal, broadcast, set), which may
+ * be called in callbacks. "Where: any" is any thread and any context. */
 #ifndef COMITY_SYNC_H
 #define COMITY_SYNC_H
 
@@ -15,11 +15,15 @@
 extern "C" {
 #endif
 
-/* ---- Mutex: whoever comes while it is free gets it, which keeps convoys away; one who has waited for a millisecond gets it handed over. */
+/* ---- Mutex: whoever comes while it is free gets it, which keeps convoys away; one who has waited for a millisecond
+ * gets it handed over. */
 typedef struct comity_mutex {
     COMITY_ALIGN(8) unsigned char opaque_[64];
 } comity_mutex_t;
-#define COMITY_MUTEX_INIT { { 0 } }
+#define COMITY_MUTEX_INIT                                                                                              \
+    {                                                                                                                  \
+        { 0 }                                                                                                          \
+    }
 
 /* Where: any. Never switches. */
 COMITY_API void comity_mutex_init(comity_mutex_t *mutex);
@@ -36,7 +40,10 @@ COMITY_API void comity_mutex_unlock(comity_mutex_t *mutex);
 typedef struct comity_condition {
     COMITY_ALIGN(8) unsigned char opaque_[64];
 } comity_condition_t;
-#define COMITY_CONDITION_INIT { { 0 } }
+#define COMITY_CONDITION_INIT                                                                                          \
+    {                                                                                                                  \
+        { 0 }                                                                                                          \
+    }
 
 COMITY_API void comity_condition_init(comity_condition_t *condition);
 COMITY_API void comity_condition_fini(comity_condition_t *condition);
@@ -61,7 +68,10 @@ COMITY_API int comity_barrier_wait(comity_barrier_t *barrier);
 typedef struct comity_event {
     COMITY_ALIGN(8) unsigned char opaque_[64];
 } comity_event_t;
-#define COMITY_EVENT_INIT { { 0 } }
+#define COMITY_EVENT_INIT                                                                                              \
+    {                                                                                                                  \
+        { 0 }                                                                                                          \
+    }
 
 COMITY_API void comity_event_init(comity_event_t *event);
 COMITY_API void comity_event_fini(comity_event_t *event);

@@ -1,5 +1,5 @@
-// Synchronisation objects in C++ (comity/sync.h says where each may be called; those that wait may switch). mutex works with std::lock_guard,
-// std::unique_lock and std::scoped_lock.
+// Synchronisation objects in C++ (comity/sync.h says where each may be called; those that wait may switch). mutex works
+// with std::lock_guard, std::unique_lock and std::scoped_lock.
 #pragma once
 
 #include "comity/sync.h"
@@ -10,7 +10,7 @@
 namespace comity {
 
 class mutex {
-  public:
+public:
     constexpr mutex() noexcept = default;
     ~mutex() { comity_mutex_fini(&m_); }
     mutex(const mutex &) = delete;
@@ -21,32 +21,33 @@ class mutex {
     void unlock() noexcept { comity_mutex_unlock(&m_); }
     comity_mutex_t *native_handle() noexcept { return &m_; }
 
-  private:
+private:
     comity_mutex_t m_ = COMITY_MUTEX_INIT;
 };
 
 class condition {
-  public:
+public:
     constexpr condition() noexcept = default;
     ~condition() { comity_condition_fini(&c_); }
     condition(const condition &) = delete;
     condition &operator=(const condition &) = delete;
 
-    void wait(std::unique_lock<mutex> &lock) noexcept { comity_condition_wait(&c_, lock.mutex()->native_handle()); } // may switch
-    template <class Predicate> void wait(std::unique_lock<mutex> &lock, Predicate until) {                           // may switch
-        while (!until())
-            wait(lock);
+    void wait(std::unique_lock<mutex> &lock) noexcept {
+        comity_condition_wait(&c_, lock.mutex()->native_handle());
+    }                                                                                      // may switch
+    template <class Predicate> void wait(std::unique_lock<mutex> &lock, Predicate until) { // may switch
+        while (!until()) wait(lock);
     }
     void notify_one() noexcept { comity_condition_signal(&c_); }
     void notify_all() noexcept { comity_condition_broadcast(&c_); }
     comity_condition_t *native_handle() noexcept { return &c_; }
 
-  private:
+private:
     comity_condition_t c_ = COMITY_CONDITION_INIT;
 };
 
 class barrier {
-  public:
+public:
     // Throws std::invalid_argument when count is 0.
     explicit barrier(unsigned count) {
         if (comity_barrier_init(&b_, count) != 0)
@@ -59,12 +60,12 @@ class barrier {
     // True in one of those who meet. May switch.
     bool wait() noexcept { return comity_barrier_wait(&b_); }
 
-  private:
+private:
     comity_barrier_t b_;
 };
 
 class event {
-  public:
+public:
     constexpr event() noexcept = default;
     ~event() { comity_event_fini(&e_); }
     event(const event &) = delete;
@@ -75,7 +76,7 @@ class event {
     bool is_set() const noexcept { return comity_event_is_set(&e_); }
     void wait() noexcept { comity_event_wait(&e_); } // may switch
 
-  private:
+private:
     comity_event_t e_ = COMITY_EVENT_INIT;
 };
 

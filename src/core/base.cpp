@@ -10,25 +10,26 @@ namespace comity::core {
 
 namespace {
 
-// A base scheduler's children are the root schedulers, one or more for each thread of the program that is inside Comity.
-void base_request(comity_sched_t *, comity_sched_t *child, int) {
-    base().request(unwrap(child));
-}
+// A base scheduler's children are the root schedulers, one or more for each thread of the program that is inside
+// Comity.
+void base_request(comity_sched_t *, comity_sched_t *child, int) { base().request(unwrap(child)); }
 void base_enter(comity_sched_t *) { sys::fatal("comity_sched_enter", "the base scheduler cannot be entered"); }
 void base_yield(comity_sched_t *, comity_sched_t *) { base().yielded(current_carrier()); }
 void base_block(comity_sched_t *, comity_context_t *) { base().yielded(current_carrier()); }
 void base_unblock(comity_sched_t *, comity_context_t *c) { post_home(unwrap(c)); }
 
-constexpr comity_sched_callbacks_t callbacks{nullptr, nullptr, base_request, base_enter, base_yield, base_block, base_unblock};
+constexpr comity_sched_callbacks_t callbacks{nullptr,    nullptr,    base_request, base_enter,
+                                             base_yield, base_block, base_unblock};
 
-alignas(base_scheduler) unsigned char storage[sizeof(base_scheduler)]; // never destroyed: harts may run until the process ends
+alignas(base_scheduler) unsigned char storage[sizeof(base_scheduler)]; // never destroyed: harts may run until the
+                                                                       // process ends
 
 // How long an adopted thread that others wait for may go on taking its kept hart again.
 constexpr std::uint64_t quantum_us = 1000;
 // A thread that needs its first hart leaves the keepers at least this long to come back.
 constexpr std::uint64_t grace_us = 20;
-// A thread that sleeps for as long as this with a kept hart does not come back soon: it waits for other threads' work, not for its turn with a
-// lock (Python's global lock changes hands every 5 ms).
+// A thread that sleeps for as long as this with a kept hart does not come back soon: it waits for other threads' work,
+// not for its turn with a lock (Python's global lock changes hands every 5 ms).
 constexpr std::uint64_t asleep_us = 10'000;
 
 } // namespace
@@ -58,7 +59,8 @@ hart *base_scheduler::claim_idle() noexcept {
         std::uint64_t bits = idle_[w].load(std::memory_order_relaxed);
         while (bits) {
             const std::uint64_t bit = bits & -bits;
-            if (idle_[w].compare_exchange_weak(bits, bits & ~bit, std::memory_order_acq_rel, std::memory_order_relaxed)) // acq_rel[idle]
+            if (idle_[w].compare_exchange_weak(bits, bits & ~bit, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed)) // acq_rel[idle]
                 return &harts_[w * 64 + static_cast<unsigned>(__builtin_ctzll(bit))];
         }
     }
@@ -96,8 +98,8 @@ hart *base_scheduler::take_kept(std::uint64_t grace) noexcept {
     return nullptr;
 }
 
-// A keeper that is not on a core (it sleeps: waits for a lock, for input) does not need its hart. Two looks at its CPU clock
-// tell; they cost two system calls, so only harts kept for a while are looked at.
+// A keeper that is not on a core (it sleeps: waits for a lock, for input) does not need its hart. Two looks at its CPU
+// clock tell; they cost two system calls, so only harts kept for a while are looked at.
 hart *base_scheduler::take_kept_of_sleeper() noexcept {
     const std::uint64_t now = sys::ticks();
     for (unsigned i = 0; i < count_; ++i) {
@@ -106,10 +108,8 @@ hart *base_scheduler::take_kept_of_sleeper() noexcept {
             continue;
         const int id = harts_[i].keeper_id.load(std::memory_order_relaxed);
         const std::int64_t before = sys::thread_cpu_ns(id);
-        for (const std::uint64_t from = sys::ticks(); sys::ticks() - from < ticks_per_us();)
-            sys::cpu_relax();
-        if (before >= 0 && sys::thread_cpu_ns(id) != before)
-            continue;
+        for (const std::uint64_t from = sys::ticks(); sys::ticks() - from < ticks_per_us();) sys::cpu_relax();
+        if (before >= 0 && sys::thread_cpu_ns(id) != before) continue;
         if (harts_[i].keeper.compare_exchange_strong(keeper, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
             return &harts_[i];
     }
@@ -125,26 +125,23 @@ void base_scheduler::give(hart *h, carrier *to, sched *into) noexcept {
 
 // Can the hart be carried by a worker? Makes one if need be.
 bool base_scheduler::has_worker(hart *h) noexcept {
-    if (h->worker)
-        return true;
-    if (no_more_workers_.load(std::memory_order_relaxed))
-        return false;
-    if (worker_of(h))
-        return true;
+    if (h->worker) return true;
+    if (no_more_workers_.load(std::memory_order_relaxed)) return false;
+    if (worker_of(h)) return true;
     if (!no_more_workers_.exchange(true, std::memory_order_relaxed))
-        sys::warn("no kernel thread to be had for hart %d; going on with fewer (see ulimit -u, and the limits on memory and pids)", h->id);
+        sys::warn("no kernel thread to be had for hart %d; going on with fewer (see ulimit -u, and the limits on "
+                  "memory and pids)",
+                  h->id);
     return false;
 }
 
 carrier *base_scheduler::pop_waiter() noexcept {
-    if (waiting_.load(std::memory_order_relaxed) == 0)
-        return nullptr;
+    if (waiting_.load(std::memory_order_relaxed) == 0) return nullptr;
     lock_.lock();
     carrier *k = first_;
     if (k) {
         first_ = k->next;
-        if (!first_)
-            last_ = nullptr;
+        if (!first_) last_ = nullptr;
         waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
     lock_.unlock();
@@ -157,8 +154,7 @@ bool base_scheduler::remove_waiter(carrier *k) noexcept {
     for (carrier **at = &first_, *before = nullptr; *at; before = *at, at = &(*at)->next) {
         if (*at == k) {
             *at = k->next;
-            if (last_ == k)
-                last_ = before;
+            if (last_ == k) last_ = before;
             waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
             found = true;
             break;
@@ -170,14 +166,12 @@ bool base_scheduler::remove_waiter(carrier *k) noexcept {
 
 // Takes a wanted hart of the next root that still wants one; under the lock no root of the list can unregister.
 sched *base_scheduler::reserve_wanting() noexcept {
-    if (wanting_.load(std::memory_order_relaxed) == 0)
-        return nullptr;
+    if (wanting_.load(std::memory_order_relaxed) == 0) return nullptr;
     lock_.lock();
     sched *found = nullptr;
     while (first_root_ && !found) {
         sched *root = first_root_;
-        if (root->reserve())
-            found = root;
+        if (root->reserve()) found = root;
         if (!found || wanted_of(root->account.load(std::memory_order_relaxed)) == 0) {
             first_root_ = root->next_wanting;
             root->listed = false;
@@ -189,8 +183,7 @@ sched *base_scheduler::reserve_wanting() noexcept {
             last_root_ = root;
         }
     }
-    if (!first_root_)
-        last_root_ = nullptr;
+    if (!first_root_) last_root_ = nullptr;
     lock_.unlock();
     return found;
 }
@@ -200,50 +193,40 @@ bool base_scheduler::serve_demand(hart *h) noexcept {
         give(h, waiter, nullptr);
         return true;
     }
-    if (wanting_.load(std::memory_order_relaxed) == 0 || !has_worker(h))
-        return false;
+    if (wanting_.load(std::memory_order_relaxed) == 0 || !has_worker(h)) return false;
     sched *root = reserve_wanting();
-    if (root)
-        give(h, h->worker, root);
+    if (root) give(h, h->worker, root);
     return root;
 }
 
 void base_scheduler::release(hart *h) noexcept {
     for (bool carried = true;;) {
         if (pressed()) {
-            if (serve_demand(h))
-                return;
+            if (serve_demand(h)) return;
             carried = has_worker(h); // to be asked while the hart is ours
         }
         put_idle(h);
-        if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && !carried))
-            return;
-        if (!claim_idle(h))
-            return; // whoever claimed it serves somebody
+        if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && !carried)) return;
+        if (!claim_idle(h)) return; // whoever claimed it serves somebody
     }
 }
 
 // ---- What roots ask for
 
 void base_scheduler::request(sched *root) noexcept {
-    if (harts_of(root->account.load(std::memory_order_relaxed)) >= count_)
-        return;
+    if (harts_of(root->account.load(std::memory_order_relaxed)) >= count_) return;
     while (wanted_of(root->account.load(std::memory_order_relaxed)) != 0) {
         hart *h = claim_idle();
-        if (!h)
-            h = take_kept_of_sleeper();
-        if (!h)
-            break;
+        if (!h) h = take_kept_of_sleeper();
+        if (!h) break;
         if (!has_worker(h)) {
             release(h);
             break;
         }
-        if (!root->reserve())
-            return release(h);
+        if (!root->reserve()) return release(h);
         give(h, h->worker, root);
     }
-    if (wanted_of(root->account.load(std::memory_order_relaxed)) == 0)
-        return;
+    if (wanted_of(root->account.load(std::memory_order_relaxed)) == 0) return;
     lock_.lock();
     if (!root->listed) {
         root->listed = true;
@@ -258,14 +241,12 @@ void base_scheduler::request(sched *root) noexcept {
     hart *h = claim_idle(); // became idle before it could see the demand
     if (!h && harts_of(root->account.load(std::memory_order_relaxed)) == 0)
         h = take_kept(0); // without any hart the root makes no progress: a thread that runs outside can do without
-    if (h)
-        release(h);
+    if (h) release(h);
 }
 
 // Does a listed root have no hart at all?
 bool base_scheduler::root_starves() noexcept {
-    if (wanting_.load(std::memory_order_relaxed) == 0)
-        return false;
+    if (wanting_.load(std::memory_order_relaxed) == 0) return false;
     lock_.lock();
     bool starves = false;
     for (sched *root = first_root_; root && !starves; root = root->next_wanting) {
@@ -281,8 +262,7 @@ void base_scheduler::withdraw(sched *root) noexcept {
     for (sched **at = &first_root_, *before = nullptr; *at; before = *at, at = &(*at)->next_wanting) {
         if (*at == root) {
             *at = root->next_wanting;
-            if (last_root_ == root)
-                last_root_ = before;
+            if (last_root_ == root) last_root_ = before;
             root->listed = false;
             wanting_.store(wanting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
             break;
@@ -304,8 +284,7 @@ void base_scheduler::acquire(carrier *k) noexcept {
         }
     }
     hart *h = claim_idle();
-    if (!h)
-        h = take_kept(grace_us * ticks_per_us());
+    if (!h) h = take_kept(grace_us * ticks_per_us());
     if (h)
         k->carried = h;
     else
@@ -326,8 +305,7 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
     chaos_point();
     for (;;) {
         hart *h = claim_idle();
-        if (!h)
-            h = take_kept(grace_us * ticks_per_us());
+        if (!h) h = take_kept(grace_us * ticks_per_us());
         if (h) {
             if (remove_waiter(k)) {
                 k->carried = h;
@@ -380,19 +358,18 @@ void base_scheduler::yielded(carrier *k) noexcept {
             give(h, waiter, nullptr);
             break;
         }
-        if (sched *root = reserve_wanting())
-            enter(k, root);
+        if (sched *root = reserve_wanting()) enter(k, root);
         k->carried = nullptr;
         put_idle(h);
-        if (!pressed() || !claim_idle(h))
-            break;
+        if (!pressed() || !claim_idle(h)) break;
         k->carried = h;
     }
     wait_for_grant(k);
 }
 
 void base_scheduler::after_fork(carrier *survivor) noexcept {
-    // No other kernel thread is left: no lock is held for good, nobody waits, every other hart is idle and has no worker.
+    // No other kernel thread is left: no lock is held for good, nobody waits, every other hart is idle and has no
+    // worker.
     new (&lock_) spinlock;
     first_ = last_ = nullptr;
     first_root_ = last_root_ = nullptr;
@@ -402,7 +379,8 @@ void base_scheduler::after_fork(carrier *survivor) noexcept {
     for (unsigned i = 0; i < count_; ++i) {
         hart *h = &harts_[i];
         h->worker = survivor && !survivor->adopted && survivor->carried == h ? survivor : nullptr;
-        const bool own = survivor && (survivor->carried == h || (survivor->kept == h && h->keeper.load(std::memory_order_relaxed) == survivor));
+        const bool own = survivor && (survivor->carried == h ||
+                                      (survivor->kept == h && h->keeper.load(std::memory_order_relaxed) == survivor));
         if (!own) {
             h->keeper.store(nullptr, std::memory_order_relaxed);
             idle_[i / 64].fetch_or(std::uint64_t{1} << (i % 64), std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// The base scheduler: the root of the tree. Owns the harts, grants them to the schedulers of the program's threads, parks
-// idle carriers, and lets adopted threads wait for their first hart. Protocols: README.md.
+// The base scheduler: the root of the tree. Owns the harts, grants them to the schedulers of the program's threads,
+// parks idle carriers, and lets adopted threads wait for their first hart. Protocols: README.md.
 #pragma once
 
 #include "core/sched.hpp"
@@ -10,18 +10,20 @@
 namespace comity::core {
 
 class base_scheduler : public sched {
-  public:
+public:
     static void start(unsigned harts) noexcept;
     unsigned hart_count() const noexcept { return count_; }
 
-    // The calling adopted carrier gets a hart: its kept one, an idle one, or it waits its turn. Does not switch; may sleep.
+    // The calling adopted carrier gets a hart: its kept one, an idle one, or it waits its turn. Does not switch; may
+    // sleep.
     void acquire(carrier *k) noexcept;
     // The calling adopted carrier's outermost region has ended: it keeps the hart, or hands it to a thread that waits.
     void leave(carrier *k) noexcept;
     // The thread ends or sleeps: the hart goes to whoever needs it, or becomes idle.
     void release(hart *h) noexcept;
 
-    // Grants idle harts to a root scheduler that wants some, or remembers it. The caller holds a hart in `root`, or a pin.
+    // Grants idle harts to a root scheduler that wants some, or remembers it. The caller holds a hart in `root`, or a
+    // pin.
     void request(sched *root) noexcept;
     // Takes a root out of the list of those that want harts.
     void withdraw(sched *root) noexcept;
@@ -37,7 +39,7 @@ class base_scheduler : public sched {
 
     hart *harts() noexcept { return harts_; }
 
-  private:
+private:
     static constexpr unsigned max_harts = 1024, words = max_harts / 64;
 
     hart *claim_idle() noexcept;
@@ -57,13 +59,14 @@ class base_scheduler : public sched {
     hart *harts_ = nullptr;
     unsigned count_ = 0;
     unsigned words_used_ = 0;
-    alignas(64) std::atomic<std::uint64_t> idle_[words]{}; // bit i: hart i is idle, and whoever clears it holds the hart
-    alignas(64) std::atomic<std::uint32_t> waiting_{0};    // adopted threads in the queue; written under lock_
-    std::atomic<std::uint32_t> wanting_{0};                // roots in the list; written under lock_
+    alignas(
+        64) std::atomic<std::uint64_t> idle_[words]{};  // bit i: hart i is idle, and whoever clears it holds the hart
+    alignas(64) std::atomic<std::uint32_t> waiting_{0}; // adopted threads in the queue; written under lock_
+    std::atomic<std::uint32_t> wanting_{0};             // roots in the list; written under lock_
     spinlock lock_;
-    carrier *first_ = nullptr, *last_ = nullptr;           // the queue of adopted threads, under lock_
-    sched *first_root_ = nullptr, *last_root_ = nullptr;   // the list of roots, under lock_
-    std::atomic<bool> no_more_workers_{false};             // a kernel thread could not be made
+    carrier *first_ = nullptr, *last_ = nullptr;         // the queue of adopted threads, under lock_
+    sched *first_root_ = nullptr, *last_root_ = nullptr; // the list of roots, under lock_
+    std::atomic<bool> no_more_workers_{false};           // a kernel thread could not be made
 };
 
 base_scheduler &base() noexcept;

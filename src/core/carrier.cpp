@@ -1,10 +1,10 @@
 #include "core/carrier.hpp"
 
+#include "core/base.hpp"
 #include "core/chaos.hpp"
 #include "core/overflow.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
-#include "core/base.hpp"
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
@@ -17,8 +17,7 @@ namespace comity::core {
 // ---- Parking
 
 bool parker::take() noexcept {
-    if (word_.load(std::memory_order_relaxed) != token)
-        return false;
+    if (word_.load(std::memory_order_relaxed) != token) return false;
     word_.exchange(empty, std::memory_order_acquire); // acquire[park-token]
     return true;
 }
@@ -30,8 +29,7 @@ bool parker::sleep_until(std::int64_t deadline) noexcept {
         note_asleep();
         for (;;) {
             const bool late = sys::futex_wait(word_, parked, deadline) == sys::wait_result::timed_out;
-            if (word_.load(std::memory_order_relaxed) == token)
-                break;
+            if (word_.load(std::memory_order_relaxed) == token) break;
             expected = parked;
             if (late && word_.compare_exchange_strong(expected, empty, std::memory_order_relaxed)) {
                 note_awake();
@@ -57,11 +55,11 @@ void parker::wake() noexcept {
 namespace {
 
 // From here to the stack switch the TLS is the target's, the stack the old one: nothing may use thread-local variables.
-COMITY_UNSANITIZED __attribute__((always_inline)) inline void set_current(carrier *k, context *from, context *to) noexcept {
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void set_current(carrier *k, context *from,
+                                                                          context *to) noexcept {
     ++k->count.switches;
     tell_release(k);
-    if (from->shares_tls)
-        from->caught = *k->caught;
+    if (from->shares_tls) from->caught = *k->caught;
     k->current = to;
     to->on = k;
     const std::uintptr_t base = to->tls_base ? to->tls_base : k->tls_base;
@@ -71,27 +69,26 @@ COMITY_UNSANITIZED __attribute__((always_inline)) inline void set_current(carrie
     }
     if (to->shares_tls || !to->tls_base) { // else the block has been its own since it was made
         *k->slot = to;
-        if (to->shares_tls)
-            *k->caught = to->caught;
+        if (to->shares_tls) *k->caught = to->caught;
         to->fiber.enter(to->stack.bottom, static_cast<std::size_t>(to->stack.top - to->stack.bottom));
     }
 }
 
 COMITY_UNSANITIZED __attribute__((always_inline)) inline void arrived(context *self) noexcept {
-    if (!self->tls_base || self->shares_tls)
-        self->fiber.entered();
+    if (!self->tls_base || self->shares_tls) self->fiber.entered();
     tell_acquire(self->on);
 }
 
-// What runs first in the context that is switched to. The sanitizers hear of the arrival before it, by way of the carrier.
+// What runs first in the context that is switched to. The sanitizers hear of the arrival before it, by way of the
+// carrier.
 struct arrival {
     arch::after_fn after;
     void *arg;
 };
 
-COMITY_UNSANITIZED __attribute__((always_inline)) inline arrival ordered(carrier *k, arch::after_fn after, void *arg) noexcept {
-    if (!COMITY_ORDERS_SWITCHES)
-        return {after, arg};
+COMITY_UNSANITIZED __attribute__((always_inline)) inline arrival ordered(carrier *k, arch::after_fn after,
+                                                                         void *arg) noexcept {
+    if (!COMITY_ORDERS_SWITCHES) return {after, arg};
     k->start_after = after;
     k->start_after_arg = arg;
     return {[](void *carried_by) {
@@ -224,7 +221,8 @@ COMITY_UNSANITIZED void rewind(carrier *k, arch::entry_fn fn, void *a, void *b) 
 void post_home(context *native) noexcept {
     carrier *k = native->home;
     chaos_point();
-    if (k->home.exchange(carrier::home_state::ready, std::memory_order_acq_rel) == carrier::home_state::asleep) // acq_rel[home]
+    if (k->home.exchange(carrier::home_state::ready, std::memory_order_acq_rel) ==
+        carrier::home_state::asleep) // acq_rel[home]
         k->park.wake();
 }
 
@@ -270,11 +268,9 @@ void init_carrier(carrier *k) noexcept {
 }
 
 carrier *worker_of(hart *h) noexcept {
-    if (h->worker)
-        return h->worker;
+    if (h->worker) return h->worker;
     auto *k = new (std::nothrow) carrier;
-    if (!k)
-        return nullptr;
+    if (!k) return nullptr;
     h->worker = k;
     note_awake();
     if (sys::start_kernel_thread(worker_main, k, 0) != 0) {

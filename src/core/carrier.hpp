@@ -1,7 +1,8 @@
 // Carriers: kernel threads that carry a hart, and the transition context that each of them has.
 //
-// A *worker* is a kernel thread that Comity made; each hart has one, made when it is first needed. An *adopted* carrier is a thread of the
-// program: it carries a hart only for its own computation. A carrier without a hart sleeps or runs code outside Comity.
+// A *worker* is a kernel thread that Comity made; each hart has one, made when it is first needed. An *adopted* carrier
+// is a thread of the program: it carries a hart only for its own computation. A carrier without a hart sleeps or runs
+// code outside Comity.
 #pragma once
 
 #include "core/context.hpp"
@@ -16,14 +17,15 @@ namespace comity::core {
 
 // What a parked carrier finds when it is woken.
 struct grant {
-    hart *h = nullptr;      // the hart it now carries
-    sched *into = nullptr;  // the scheduler to enter with it; null: none, the carrier knows what to do
+    hart *h = nullptr;     // the hart it now carries
+    sched *into = nullptr; // the scheduler to enter with it; null: none, the carrier knows what to do
 };
 
 // Parking of one kernel thread (protocol "park and wake": README.md).
 class parker {
-  public:
-    // Waits for a token: spins for at most `spin_ticks` while keep_spinning() holds, then sleeps in the kernel. Takes the token.
+public:
+    // Waits for a token: spins for at most `spin_ticks` while keep_spinning() holds, then sleeps in the kernel. Takes
+    // the token.
     template <class Keep> void wait(std::uint64_t spin_ticks, Keep &&keep_spinning) noexcept;
     // The same, but gives up at `deadline` (now_ns); false then, and no token was taken.
     bool wait_until(std::int64_t deadline) noexcept;
@@ -31,7 +33,7 @@ class parker {
     void wake() noexcept;
     bool sleeping() const noexcept { return word_.load(std::memory_order_relaxed) == parked; }
 
-  private:
+private:
     static constexpr std::uint32_t empty = 0, parked = 1, token = 2;
     bool take() noexcept;
     bool sleep_until(std::int64_t deadline) noexcept;
@@ -40,13 +42,13 @@ class parker {
 
 // Counts for one carrier, which alone writes it; others may read it meanwhile.
 class counter {
-  public:
+public:
     void operator++() noexcept { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
     void take_back(std::uint64_t n) noexcept { value_.store(get() - n, std::memory_order_relaxed); }
     void add(const counter &other) noexcept { value_.store(get() + other.get(), std::memory_order_relaxed); }
     std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
-  private:
+private:
     std::atomic<std::uint64_t> value_{0};
 };
 
@@ -65,29 +67,29 @@ struct alignas(64) carrier {
     hart *carried = nullptr;
     sched *current_sched = nullptr;
     context *current = nullptr;
-    std::uintptr_t tls_base = 0;      // of the kernel thread itself
-    std::uintptr_t tls_now = 0;       // what its TLS base register holds
-    context **slot = nullptr;         // comity_tls_current in its own block
-    exception_state *caught = nullptr; // the C++ runtime's, in its own block
+    std::uintptr_t tls_base = 0;                   // of the kernel thread itself
+    std::uintptr_t tls_now = 0;                    // what its TLS base register holds
+    context **slot = nullptr;                      // comity_tls_current in its own block
+    exception_state *caught = nullptr;             // the C++ runtime's, in its own block
     void (*pause_fn)(context *, void *) = nullptr; // passes the arguments of pause over the switch
     void *pause_arg = nullptr;
     arch::after_fn start_after = nullptr; // passes `after` of switch_start to the context that starts
     void *start_after_arg = nullptr;
     bool adopted = false;
     context transition;
-    context *native = nullptr;        // adopted: the thread's own computation
+    context *native = nullptr; // adopted: the thread's own computation
     counters count;
     sys::stack_memory transition_stack; // adopted; a worker uses its own stack
 
     alignas(64) parker park;
-    grant granted;                    // written before the token
+    grant granted; // written before the token
     // "Going home" (README.md): may the native context go on?
     enum class home_state : std::uint32_t { away, ready, asleep };
     std::atomic<home_state> home{home_state::away}; // ready: by post_home; the others: by the carrier
-    hart *kept = nullptr;             // the hart it keeps outside, if nobody has taken it
-    std::uint64_t granted_at = 0;     // ticks: since when it has held a hart, but for leaving it kept
-    carrier *next = nullptr;          // in the base scheduler's queue of waiters
-    carrier *all_next = nullptr;      // every carrier, for statistics; under the registry's lock
+    hart *kept = nullptr;                           // the hart it keeps outside, if nobody has taken it
+    std::uint64_t granted_at = 0;                   // ticks: since when it has held a hart, but for leaving it kept
+    carrier *next = nullptr;                        // in the base scheduler's queue of waiters
+    carrier *all_next = nullptr;                    // every carrier, for statistics; under the registry's lock
     int kernel_id = 0;
 };
 
@@ -101,13 +103,15 @@ inline bool on_transition(const carrier *k) noexcept { return k->current == &k->
 
 // ---- Switching. `from` is the running context. All switch.
 
-// Stops `from`, goes on with the paused `to`, and runs after(arg) there before `to` continues: by then `from` may be resumed elsewhere.
+// Stops `from`, goes on with the paused `to`, and runs after(arg) there before `to` continues: by then `from` may be
+// resumed elsewhere.
 void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept;
 // Stops `from` and starts fn(arg) on the fresh (or exited) context `to`.
-void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after, void *after_arg) noexcept;
-// Stops `from` and runs fn(arg) on the fresh (or exited) `to` as if it were called ("Return on completion": README.md). When fn ends with `to` unbroken, it
-// returns, and `from` goes on without a switch. Else `to` was stopped meanwhile: fn must end with exit_context, and somebody else resumes `from`,
-// or never does if it is a transition context.
+void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
+                  void *after_arg) noexcept;
+// Stops `from` and runs fn(arg) on the fresh (or exited) `to` as if it were called ("Return on completion": README.md).
+// When fn ends with `to` unbroken, it returns, and `from` goes on without a switch. Else `to` was stopped meanwhile: fn
+// must end with exit_context, and somebody else resumes `from`, or never does if it is a transition context.
 void call(context *from, context *to, void (*fn)(void *), void *arg) noexcept;
 // In a called context: was it never stopped, so that its fn may return?
 bool unbroken(const context *to) noexcept;
@@ -118,7 +122,8 @@ void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 [[noreturn]] void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 
 // ---- From a transition context; its stack is given up.
-[[noreturn]] void resume(carrier *k, context *to, arch::after_fn after = arch::comity_arch_nothing, void *arg = nullptr) noexcept;
+[[noreturn]] void resume(carrier *k, context *to, arch::after_fn after = arch::comity_arch_nothing,
+                         void *arg = nullptr) noexcept;
 [[noreturn]] void start(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept;
 // Rewinds the transition stack and calls fn(a, b) there. Also from an ordinary context whose end it is.
 [[noreturn]] void rewind(carrier *k, arch::entry_fn fn, void *a, void *b) noexcept;
@@ -128,7 +133,8 @@ void post_home(context *native) noexcept;
 // The calling carrier's native context may go on: clears the mark and returns true. The carrier then must run it.
 inline bool take_home(carrier *k) noexcept {
     return k->home.load(std::memory_order_relaxed) == carrier::home_state::ready &&
-           k->home.exchange(carrier::home_state::away, std::memory_order_acquire) == carrier::home_state::ready; // acquire[home]
+           k->home.exchange(carrier::home_state::away, std::memory_order_acquire) ==
+               carrier::home_state::ready; // acquire[home]
 }
 
 // The bounds of the calling kernel thread's own stack, for the sanitizers that ask; else empty.
@@ -144,8 +150,7 @@ template <class Keep> void parker::wait(std::uint64_t spin_ticks, Keep &&keep_sp
     const std::uint64_t from = sys::ticks();
     do {
         for (int i = 0; i < 16; ++i) {
-            if (take())
-                return;
+            if (take()) return;
             sys::cpu_relax();
         }
     } while (sys::ticks() - from < spin_ticks && keep_spinning());

@@ -9,7 +9,8 @@ namespace comity::core {
 
 bool chaos_on = false;
 namespace {
-std::atomic<std::uint64_t> chaos_state{1}; // one sequence for all harts: its order is up to the machine, its values to the seed
+std::atomic<std::uint64_t> chaos_state{
+    1}; // one sequence for all harts: its order is up to the machine, its values to the seed
 }
 
 void chaos_seed(std::uint64_t seed) noexcept {
@@ -30,8 +31,7 @@ void chaos_delay() noexcept {
     if (r % 64 == 0)
         sys::yield_kernel_thread();
     else if (r % 8 == 0)
-        for (std::uint32_t i = 0; i < (r >> 8) % 200; ++i)
-            sys::cpu_relax();
+        for (std::uint32_t i = 0; i < (r >> 8) % 200; ++i) sys::cpu_relax();
 }
 
 } // namespace comity::core

@@ -1,5 +1,5 @@
-// Chaos: with COMITY_CHAOS=seed, random delays, give-aways of time slices and choices at the points where protocols could go wrong.
-// Without it each point costs one predicted branch.
+// Chaos: with COMITY_CHAOS=seed, random delays, give-aways of time slices and choices at the points where protocols
+// could go wrong. Without it each point costs one predicted branch.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 namespace comity::core {
 
 class child_list {
-  public:
+public:
     // The child asked for harts. Any hart; the child cannot end meanwhile.
     void add(sched *child) noexcept {
         lock_.lock();
@@ -24,16 +24,13 @@ class child_list {
 
     // A child that is to be entered now, or null.
     sched *pick() noexcept {
-        if (empty())
-            return nullptr;
+        if (empty()) return nullptr;
         lock_.lock();
         sched *found = nullptr;
         while (first_ && !found) {
             sched *child = first_;
-            if (child->reserve())
-                found = child;
-            if (!found || sched::wanted_of(child->account.load(std::memory_order_relaxed)) == 0)
-                take_out(&first_);
+            if (child->reserve()) found = child;
+            if (!found || sched::wanted_of(child->account.load(std::memory_order_relaxed)) == 0) take_out(&first_);
         }
         lock_.unlock();
         return found;
@@ -52,7 +49,7 @@ class child_list {
 
     bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
 
-  private:
+private:
     void take_out(sched **at) noexcept {
         sched *child = *at;
         *at = child->next_wanting;
@@ -61,8 +58,8 @@ class child_list {
     }
 
     spinlock lock_;
-    sched *first_ = nullptr;               // under lock_, as are the links
-    std::atomic<std::uint32_t> count_{0};  // written under lock_
+    sched *first_ = nullptr;              // under lock_, as are the links
+    std::atomic<std::uint32_t> count_{0}; // written under lock_
 };
 
 } // namespace comity::core

@@ -37,8 +37,7 @@ void enlist(context *c) noexcept {
     c->id = next_id++;
     c->all_prev = nullptr;
     c->all_next = comity_all_contexts;
-    if (c->all_next)
-        c->all_next->all_prev = c;
+    if (c->all_next) c->all_next->all_prev = c;
     comity_all_contexts = c;
     all_contexts_lock.unlock();
 }
@@ -46,8 +45,7 @@ void enlist(context *c) noexcept {
 void delist(context *c) noexcept {
     all_contexts_lock.lock();
     (c->all_prev ? c->all_prev->all_next : comity_all_contexts) = c->all_next;
-    if (c->all_next)
-        c->all_next->all_prev = c->all_prev;
+    if (c->all_next) c->all_next->all_prev = c->all_prev;
     all_contexts_lock.unlock();
 }
 
@@ -55,10 +53,8 @@ void contexts_before_fork() noexcept { all_contexts_lock.lock(); }
 void contexts_after_fork() noexcept { all_contexts_lock.unlock(); } // in both processes
 
 context *create_context(std::size_t stack_size, bool full, int &error) noexcept {
-    if (stack_size == 0)
-        stack_size = sys::get_options().stack_size;
-    if (stack_size < least_stack)
-        stack_size = least_stack;
+    if (stack_size == 0) stack_size = sys::get_options().stack_size;
+    if (stack_size < least_stack) stack_size = least_stack;
     auto *c = new (std::nothrow) context;
     if (!c) {
         error = ENOMEM;
@@ -91,15 +87,12 @@ context *create_context(std::size_t stack_size, bool full, int &error) noexcept 
 }
 
 void destroy_context(context *c) noexcept {
-    if (c->at_end)
-        c->at_end(c);
+    if (c->at_end) c->at_end(c);
     delist(c);
     c->fiber.destroy();
     free_promotion(c);
-    if (c->tls)
-        free_tls_block(c->tls);
-    if (c->stack)
-        sys::unmap_stack(c->stack);
+    if (c->tls) free_tls_block(c->tls);
+    if (c->stack) sys::unmap_stack(c->stack);
     delete c;
 }
 

@@ -1,7 +1,8 @@
 // Contexts: computations that can be stopped and resumed on any carrier, and the switch between them.
 //
-// A *full* context has a TLS block of its own (tls/). A *bare* one runs on the TLS of whichever kernel thread carries it. The context of
-// an adopted thread (its *native* context) owns the thread's TLS and is pinned: only that thread runs it.
+// A *full* context has a TLS block of its own (tls/). A *bare* one runs on the TLS of whichever kernel thread carries
+// it. The context of an adopted thread (its *native* context) owns the thread's TLS and is pinned: only that thread
+// runs it.
 #pragma once
 
 #include "core/arch/switch.hpp"
@@ -33,28 +34,29 @@ struct exception_state {
 // The C API's opaque type is this structure.
 struct alignas(64) comity_context {
     // The first cache line is all that a switch touches.
-    void *sp = nullptr;                      // where it is saved; written by the hart that pauses it. First: gdb reads it
-    std::uintptr_t tls_base = 0;             // 0: bare
-    comity::core::carrier *on = nullptr;     // who runs it now, or ran it last; written by that carrier
-    comity::core::sched *owner = nullptr;    // its scheduler; null: an adopted thread outside every scheduler
-    comity::core::carrier *home = nullptr;   // native contexts: the only carrier that may run it
-    comity::core::context *next = nullptr;   // link in a list of its scheduler or of a synchronisation object
-    std::uint64_t called_at = 0;             // core::call: the carrier's count of switches when it was called
-    bool shares_tls = false;                 // bare, native or promoted: others run on the same TLS block
+    void *sp = nullptr;                    // where it is saved; written by the hart that pauses it. First: gdb reads it
+    std::uintptr_t tls_base = 0;           // 0: bare
+    comity::core::carrier *on = nullptr;   // who runs it now, or ran it last; written by that carrier
+    comity::core::sched *owner = nullptr;  // its scheduler; null: an adopted thread outside every scheduler
+    comity::core::carrier *home = nullptr; // native contexts: the only carrier that may run it
+    comity::core::context *next = nullptr; // link in a list of its scheduler or of a synchronisation object
+    std::uint64_t called_at = 0;           // core::call: the carrier's count of switches when it was called
+    bool shares_tls = false;               // bare, native or promoted: others run on the same TLS block
     comity::core::context_state state = comity::core::context_state::fresh;
 
-    alignas(64) void *stack_top = nullptr;   // where it starts
-    comity::core::tls_block *tls = nullptr;  // full contexts
-    comity::sys::stack_memory stack;         // bare contexts: the stack; full ones have the donor's
+    alignas(64) void *stack_top = nullptr;  // where it starts
+    comity::core::tls_block *tls = nullptr; // full contexts
+    comity::sys::stack_memory stack;        // bare contexts: the stack; full ones have the donor's
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
-    comity::core::carrier *called_on = nullptr; // core::call: the carrier on which it was called
-    void *local = nullptr;                   // comity_context_local
-    comity::core::exception_state caught;    // saved while paused, when the TLS is shared
+    comity::core::carrier *called_on = nullptr;  // core::call: the carrier on which it was called
+    void *local = nullptr;                       // comity_context_local
+    comity::core::exception_state caught;        // saved while paused, when the TLS is shared
     comity::core::promotion *promoted = nullptr; // a full context's means to run on its donor's own kernel thread
-    void *hot = nullptr;                     // what a model keeps with the context from use to use (spmd: the hot team)
-    void (*at_end)(comity::core::context *) = nullptr; // frees it; when an adopted thread ends or the context is destroyed
-    std::uint64_t id = 0;                    // for people: `comity bt ID`
+    void *hot = nullptr; // what a model keeps with the context from use to use (spmd: the hot team)
+    void (*at_end)(comity::core::context *) =
+        nullptr;          // frees it; when an adopted thread ends or the context is destroyed
+    std::uint64_t id = 0; // for people: `comity bt ID`
     comity::core::context *all_next = nullptr, *all_prev = nullptr; // every context, for gdb; under all_contexts_lock
     [[no_unique_address]] comity::core::sanitizer_fiber fiber;
 };
@@ -68,8 +70,9 @@ extern "C" {
 extern __thread context *comity_tls_current __attribute__((visibility("hidden"), tls_model("initial-exec")));
 }
 
-// The running context. A fresh load each time, by assembly the compiler can neither cache nor move across a switch: compilers keep the
-// address of a thread-local variable across calls, which is wrong after one that changed the kernel thread.
+// The running context. A fresh load each time, by assembly the compiler can neither cache nor move across a switch:
+// compilers keep the address of a thread-local variable across calls, which is wrong after one that changed the kernel
+// thread.
 inline context *current_context() noexcept {
     context *c;
 #if defined(__x86_64__)

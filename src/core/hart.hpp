@@ -11,13 +11,14 @@ namespace comity::core {
 struct carrier;
 
 struct alignas(64) hart {
-    // Set while an adopted thread that left its outermost region keeps the hart and runs code outside Comity: the keeper, who takes it back by a
-    // compare-exchange to null, as may whoever else needs a hart. Null: a carrier has it, or it stands in the idle set.
+    // Set while an adopted thread that left its outermost region keeps the hart and runs code outside Comity: the
+    // keeper, who takes it back by a compare-exchange to null, as may whoever else needs a hart. Null: a carrier has
+    // it, or it stands in the idle set.
     std::atomic<carrier *> keeper{nullptr};
     std::atomic<std::uint64_t> kept_since{0}; // ticks; written by the keeper before `keeper`
     std::atomic<int> keeper_id{0};            // the keeper's kernel thread, for the question whether it runs
     int id = 0;
-    carrier *worker = nullptr;            // its own kernel thread; written by whoever holds the hart
+    carrier *worker = nullptr; // its own kernel thread; written by whoever holds the hart
 };
 
 } // namespace comity::core

@@ -20,7 +20,8 @@ void on_fault(int signal, siginfo_t *info, void *) {
     for (context *c = comity_all_contexts; c; c = c->all_next) {
         const sys::stack_memory &stack = c->tls ? c->tls->stack : c->stack;
         if (stack && stack.overflowed_at(info->si_addr)) {
-            sys::warn("stack overflow in context %llu, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or COMITY_STACK_SIZE higher",
+            sys::warn("stack overflow in context %llu, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or "
+                      "COMITY_STACK_SIZE higher",
                       static_cast<unsigned long long>(c->id), stack.size() / 1024);
             break;
         }
@@ -34,8 +35,7 @@ void on_fault(int signal, siginfo_t *info, void *) {
 
 void watch_for_overflow() noexcept {
     struct sigaction now {};
-    if (::sigaction(SIGSEGV, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL)
-        return;
+    if (::sigaction(SIGSEGV, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) return;
     struct sigaction ours {};
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -45,13 +45,11 @@ void watch_for_overflow() noexcept {
 
 void give_signal_stack() noexcept {
     stack_t now{};
-    if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE))
-        return;
+    if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return;
     stack_t ours{};
     ours.ss_sp = sys::map_pages(signal_stack_size);
     ours.ss_size = signal_stack_size;
-    if (ours.ss_sp)
-        ::sigaltstack(&ours, nullptr);
+    if (ours.ss_sp) ::sigaltstack(&ours, nullptr);
 }
 
 } // namespace comity::core

@@ -1,5 +1,6 @@
-// Stack overflow is reported by name: a handler of SIGSEGV, on a signal stack of its own, looks whether the address lies in the guard of a
-// context's stack, says so, and lets the signal take its usual course. A program that has a handler of its own keeps it.
+// Stack overflow is reported by name: a handler of SIGSEGV, on a signal stack of its own, looks whether the address
+// lies in the guard of a context's stack, says so, and lets the signal take its usual course. A program that has a
+// handler of its own keeps it.
 #pragma once
 
 namespace comity::core {

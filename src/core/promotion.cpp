@@ -13,7 +13,7 @@ namespace comity::core {
 // A kernel thread that lent its TLS, as the carrier that it is while its context is promoted.
 struct promotion {
     carrier k;
-    context ground;   // the kernel thread's own frame, to which demote switches
+    context ground; // the kernel thread's own frame, to which demote switches
     context *c = nullptr;
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
@@ -25,8 +25,7 @@ constexpr std::size_t transition_stack_size = 64 * 1024;
 
 promotion *make_promotion(context *c) noexcept {
     auto *p = new (std::nothrow) promotion;
-    if (!p)
-        return nullptr;
+    if (!p) return nullptr;
     p->k.transition_stack = sys::map_stack(transition_stack_size);
     if (!p->k.transition_stack) {
         delete p;
@@ -45,8 +44,7 @@ promotion *make_promotion(context *c) noexcept {
 void run_promoted(void *argument) {
     auto *p = static_cast<promotion *>(argument);
     context *c = p->c;
-    if (!p->k.slot)
-        init_carrier(&p->k);
+    if (!p->k.slot) init_carrier(&p->k);
     p->k.kernel_id = sys::kernel_thread_id();
     p->ground.on = &p->k;
     p->ground.tls_base = p->k.tls_base;
@@ -73,10 +71,8 @@ void run_promoted(void *argument) {
 bool promotable(const context *c) noexcept { return c->tls && c->tls->provider == tls_provider::donor; }
 
 bool promote(context *c, void (*fn)(void *), void *arg) noexcept {
-    if (!c->promoted)
-        c->promoted = make_promotion(c);
-    if (!c->promoted)
-        return false;
+    if (!c->promoted) c->promoted = make_promotion(c);
+    if (!c->promoted) return false;
     c->promoted->fn = fn;
     c->promoted->arg = arg;
     run_on_donor(c->tls, run_promoted, c->promoted);
@@ -98,8 +94,7 @@ bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }
 
 void free_promotion(context *c) noexcept {
     promotion *p = c->promoted;
-    if (!p)
-        return;
+    if (!p) return;
     forget(&p->k);
     p->k.transition.fiber.destroy();
     sys::unmap_stack(p->k.transition_stack);

@@ -1,5 +1,5 @@
-// Promotion (design rule 4: the hart moves, the carrier stays): a full context goes on, without a hart, on the kernel thread that
-// lent it its TLS, and comes back to the harts when it says so. README.md, "Promotion and going home".
+// Promotion (design rule 4: the hart moves, the carrier stays): a full context goes on, without a hart, on the kernel
+// thread that lent it its TLS, and comes back to the harts when it says so. README.md, "Promotion and going home".
 #pragma once
 
 #include "core/context.hpp"
@@ -9,15 +9,17 @@ namespace comity::core {
 // Can this context be promoted? A context on a glibc TLS block has no kernel thread of its own.
 bool promotable(const context *c) noexcept;
 
-// The fresh or paused context `c`, which nobody else may resume, goes on on its donor's kernel thread; a fresh one starts with fn(arg). Until demote it
-// is the native context of that thread: an adopted one, without a hart. Returns at once. Any thread. False: no memory; nothing happened.
+// The fresh or paused context `c`, which nobody else may resume, goes on on its donor's kernel thread; a fresh one
+// starts with fn(arg). Until demote it is the native context of that thread: an adopted one, without a hart. Returns at
+// once. Any thread. False: no memory; nothing happened.
 bool promote(context *c, void (*fn)(void *), void *arg) noexcept;
 
 // Is the caller promoted?
 bool is_promoted(const context *c) noexcept;
 
-// Stops the calling promoted context, which must hold no hart, and runs then(arg) on the kernel thread's own stack: from there the context may be
-// resumed by any hart, once the thread sleeps (promotion_over). Returns when it is resumed.
+// Stops the calling promoted context, which must hold no hart, and runs then(arg) on the kernel thread's own stack:
+// from there the context may be resumed by any hart, once the thread sleeps (promotion_over). Returns when it is
+// resumed.
 void demote(context *c, void (*then)(void *), void *arg) noexcept;
 
 // After demote: does the kernel thread sleep, so that the context's TLS is free?

@@ -29,8 +29,8 @@ std::atomic<std::uint32_t> forks{1};
 std::uint64_t spin = 0, per_us = 1000;
 
 spinlock carriers_lock;
-carrier *all_carriers = nullptr;         // under carriers_lock
-counters gone;                           // of the carriers that have ended, under carriers_lock
+carrier *all_carriers = nullptr; // under carriers_lock
+counters gone;                   // of the carriers that have ended, under carriers_lock
 std::atomic<std::uint64_t> contexts_made{0};
 std::atomic<std::int32_t> awake{0}, most_awake{0};
 
@@ -42,18 +42,18 @@ void print_stats() {
     carriers_lock.lock();
     counters sum;
     sum.add(gone);
-    for (carrier *k = all_carriers; k; k = k->all_next)
-        sum.add(k->count);
+    for (carrier *k = all_carriers; k; k = k->all_next) sum.add(k->count);
     carriers_lock.unlock();
-    sys::warn("harts %u, contexts made %llu, switches %llu, steals %llu, blocks %llu, hart grants %llu, most runnable kernel threads %d",
-              base().hart_count(), static_cast<unsigned long long>(contexts_made.load(std::memory_order_relaxed)), static_cast<unsigned long long>(sum.switches.get()),
-              static_cast<unsigned long long>(sum.steals.get()), static_cast<unsigned long long>(sum.blocks.get()),
-              static_cast<unsigned long long>(sum.grants.get()), most_awake.load(std::memory_order_relaxed));
+    sys::warn("harts %u, contexts made %llu, switches %llu, steals %llu, blocks %llu, hart grants %llu, most runnable "
+              "kernel threads %d",
+              base().hart_count(), static_cast<unsigned long long>(contexts_made.load(std::memory_order_relaxed)),
+              static_cast<unsigned long long>(sum.switches.get()), static_cast<unsigned long long>(sum.steals.get()),
+              static_cast<unsigned long long>(sum.blocks.get()), static_cast<unsigned long long>(sum.grants.get()),
+              most_awake.load(std::memory_order_relaxed));
 }
 
 void at_exit() {
-    if (sys::get_options().stats)
-        print_stats();
+    if (sys::get_options().stats) print_stats();
 }
 
 // ---- Adopted threads that end
@@ -62,8 +62,7 @@ void thread_ends(void *argument) {
     auto *k = static_cast<carrier *>(argument);
     if (current_carrier() != k || k->carried)
         return; // it ends inside a region (pthread_exit there): the kernel takes care of the rest
-    if (k->native->at_end)
-        k->native->at_end(k->native);
+    if (k->native->at_end) k->native->at_end(k->native);
     drop_kept_hart(k);
     forget(k);
     note_asleep();
@@ -116,11 +115,9 @@ void start() {
     std::atexit(at_exit);
     // The rate of ticks(), over what the start itself took and at least 50 us.
     std::int64_t n1 = sys::now_ns();
-    while (n1 - n0 < 50'000)
-        n1 = sys::now_ns();
+    while (n1 - n0 < 50'000) n1 = sys::now_ns();
     per_us = (sys::ticks() - t0) * 1000 / static_cast<std::uint64_t>(n1 - n0);
-    if (per_us == 0)
-        per_us = 1;
+    if (per_us == 0) per_us = 1;
     spin = options.spin_us * per_us;
     if (options.verbose)
         sys::warn("%u harts%s%s", options.harts, options.nested ? ", nested parallel regions" : "",
@@ -161,8 +158,7 @@ void drop_kept_hart(carrier *k) noexcept {
 void forget(carrier *k) noexcept {
     carriers_lock.lock();
     for (carrier **at = &all_carriers; *at; at = &(*at)->all_next) {
-        if (*at != k)
-            continue;
+        if (*at != k) continue;
         *at = k->all_next;
         gone.add(k->count);
         break;
@@ -174,8 +170,7 @@ std::int64_t workers_cpu_ns() noexcept {
     std::int64_t sum = 0;
     carriers_lock.lock();
     for (const carrier *k = all_carriers; k; k = k->all_next) {
-        if (const std::int64_t ns = k->adopted ? 0 : sys::thread_cpu_ns(k->kernel_id); ns > 0)
-            sum += ns;
+        if (const std::int64_t ns = k->adopted ? 0 : sys::thread_cpu_ns(k->kernel_id); ns > 0) sum += ns;
     }
     carriers_lock.unlock();
     return sum;
@@ -189,15 +184,12 @@ void enlist(carrier *k) noexcept {
 }
 
 carrier *adopt() noexcept {
-    if (carrier *k = current_carrier())
-        return k;
+    if (carrier *k = current_carrier()) return k;
     ensure_started();
     auto *k = new (std::nothrow) carrier;
     auto *native = new (std::nothrow) context;
-    if (k)
-        k->transition_stack = sys::map_stack(transition_stack_size);
-    if (!k || !native || !k->transition_stack)
-        sys::fatal("adopting a thread", "no memory");
+    if (k) k->transition_stack = sys::map_stack(transition_stack_size);
+    if (!k || !native || !k->transition_stack) sys::fatal("adopting a thread", "no memory");
     init_carrier(k);
     k->adopted = true;
     k->native = native;
@@ -220,8 +212,7 @@ carrier *adopt() noexcept {
 
 carrier *enter_comity() noexcept {
     carrier *k = current_carrier();
-    if (!k)
-        k = adopt();
+    if (!k) k = adopt();
     if (!k->carried) {
         base().acquire(k);
         k->native->owner = &base();
@@ -244,7 +235,8 @@ void wait_for_grant(carrier *k) noexcept {
 
 void sleep_without_hart(carrier *k) noexcept {
     auto expected = carrier::home_state::away;
-    if (k->home.compare_exchange_strong(expected, carrier::home_state::asleep, std::memory_order_acq_rel)) // acq_rel[home]
+    if (k->home.compare_exchange_strong(expected, carrier::home_state::asleep,
+                                        std::memory_order_acq_rel)) // acq_rel[home]
         k->park.wait(0, [] { return false; });
     k->home.exchange(carrier::home_state::away, std::memory_order_acquire); // acquire[home]
 }
@@ -255,8 +247,7 @@ void sleep_at_home(carrier *k) noexcept {
     context *native = k->native;
     for (sched *s = native->owner; s && s != &base(); s = s->parent)
         s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
-    if (native->owner)
-        k->current_sched = native->owner;
+    if (native->owner) k->current_sched = native->owner;
     resume(k, native, native_moves, nullptr);
 }
 

@@ -21,8 +21,8 @@ void leave_comity(carrier *k) noexcept;
 // Waits on the transition context for a hart and enters the scheduler it is for.
 [[noreturn]] void wait_for_grant(carrier *k) noexcept;
 
-// An adopted carrier whose native context waits and that has given its hart away: sleeps until post_home, then gets a hart
-// and goes on with the context. On the transition context.
+// An adopted carrier whose native context waits and that has given its hart away: sleeps until post_home, then gets a
+// hart and goes on with the context. On the transition context.
 [[noreturn]] void sleep_at_home(carrier *k) noexcept;
 
 // An adopted thread that holds no hart waits in the kernel for post_home of its native context.

@@ -1,8 +1,8 @@
 // What ThreadSanitizer and AddressSanitizer must be told of a switch (their "fiber" interfaces). Without them: nothing.
 //
-// A full context's TLS block belongs to a real kernel thread, its donor, and the sanitizers keep their state of a thread in
-// its TLS; so they follow full contexts by themselves. Contexts that share a TLS block (bare, native, transition) are fibers.
-// Their part must run with the TLS of the context that is switched to.
+// A full context's TLS block belongs to a real kernel thread, its donor, and the sanitizers keep their state of a
+// thread in its TLS; so they follow full contexts by themselves. Contexts that share a TLS block (bare, native,
+// transition) are fibers. Their part must run with the TLS of the context that is switched to.
 //
 // What a carrier runs one after the other is ordered, also where TLS blocks change (COMITY_ORDERS_SWITCHES).
 #pragma once
@@ -31,7 +31,8 @@
 #endif
 
 #if defined(__clang__)
-#define COMITY_UNSANITIZED __attribute__((disable_sanitizer_instrumentation, no_sanitize("address", "thread", "undefined")))
+#define COMITY_UNSANITIZED                                                                                             \
+    __attribute__((disable_sanitizer_instrumentation, no_sanitize("address", "thread", "undefined")))
 #else
 #define COMITY_UNSANITIZED
 #endif
@@ -55,21 +56,19 @@ namespace comity::core {
 #if defined(COMITY_TSAN)
 
 class sanitizer_fiber {
-  public:
+public:
     void create() noexcept { fiber_ = __tsan_create_fiber(0), own_ = true; }
     void adopt_running(const void *, std::size_t) noexcept { fiber_ = __tsan_get_current_fiber(), own_ = false; }
     void destroy() noexcept {
-        if (own_ && fiber_)
-            __tsan_destroy_fiber(fiber_);
+        if (own_ && fiber_) __tsan_destroy_fiber(fiber_);
         fiber_ = nullptr;
     }
     COMITY_UNSANITIZED __attribute__((always_inline)) void enter(const void *, std::size_t) noexcept {
-        if (fiber_)
-            __tsan_switch_to_fiber(fiber_, 0);
+        if (fiber_) __tsan_switch_to_fiber(fiber_, 0);
     }
     void entered() noexcept {}
 
-  private:
+private:
     void *fiber_ = nullptr;
     bool own_ = false;
 };
@@ -77,18 +76,17 @@ class sanitizer_fiber {
 #elif defined(COMITY_ASAN)
 
 class sanitizer_fiber {
-  public:
+public:
     void create() noexcept {}
     void adopt_running(const void *bottom, std::size_t size) noexcept { bottom_ = bottom, size_ = size; }
     void destroy() noexcept {}
     void enter(const void *bottom, std::size_t size) noexcept {
-        if (!size_)
-            bottom_ = bottom, size_ = size;
+        if (!size_) bottom_ = bottom, size_ = size;
         __sanitizer_start_switch_fiber(nullptr, bottom_, size_); // no fake stack is kept: see tests/README
     }
     void entered() noexcept { __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr); }
 
-  private:
+private:
     const void *bottom_ = nullptr;
     std::size_t size_ = 0;
 };

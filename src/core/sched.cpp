@@ -16,7 +16,8 @@ namespace comity::core {
 bool sched::reserve() noexcept {
     std::uint64_t a = account.load(std::memory_order_relaxed);
     while (wanted_of(a) != 0 && !(a & closing)) {
-        if (account.compare_exchange_weak(a, a - one_wanted + one_hart, std::memory_order_acq_rel, std::memory_order_relaxed))
+        if (account.compare_exchange_weak(a, a - one_wanted + one_hart, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed))
             return true; // acq_rel[account]
     }
     return false;
@@ -25,16 +26,17 @@ bool sched::reserve() noexcept {
 void sched::want(std::uint32_t n) noexcept {
     std::uint64_t a = account.load(std::memory_order_relaxed);
     while (wanted_of(a) < n && !(a & closing)) {
-        if (account.compare_exchange_weak(a, a + (n - wanted_of(a)) * one_wanted, std::memory_order_acq_rel, std::memory_order_relaxed)) // acq_rel[account]
+        if (account.compare_exchange_weak(a, a + (n - wanted_of(a)) * one_wanted, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed)) // acq_rel[account]
             return;
     }
 }
 
 void sched::want_none() noexcept {
     std::uint64_t a = account.load(std::memory_order_relaxed);
-    while (wanted_of(a) != 0 &&
-           !account.compare_exchange_weak(a, a - wanted_of(a) * one_wanted, std::memory_order_acq_rel, // acq_rel[account]
-                                          std::memory_order_relaxed)) {
+    while (wanted_of(a) != 0 && !account.compare_exchange_weak(a, a - wanted_of(a) * one_wanted,
+                                                               std::memory_order_acq_rel, // acq_rel[account]
+                                                               std::memory_order_relaxed)) {
     }
 }
 
@@ -59,7 +61,9 @@ COMITY_UNSANITIZED void transfer_entry(void *argument, void *which) {
         s->callbacks->block(handle(s), static_cast<comity_context_t *>(argument));
         break;
     }
-    sys::fatal(name, "a transfer callback returned; it must end by running or resuming a context, entering a child, or yielding");
+    sys::fatal(
+        name,
+        "a transfer callback returned; it must end by running or resuming a context, entering a child, or yielding");
 }
 
 [[noreturn]] void transfer(carrier *k, callback which, void *argument) noexcept {
@@ -81,26 +85,25 @@ void yield(carrier *k) noexcept {
     chaos_point();
     sched *child = k->current_sched;
     sched *parent = child->parent;
-    if (!parent)
-        sys::fatal("comity_sched_yield", "the base scheduler has no parent to yield to");
+    if (!parent) sys::fatal("comity_sched_yield", "the base scheduler has no parent to yield to");
     k->current_sched = parent;
-    // Who makes work ready first does that, then sees to it that the scheduler wants a hart: so a hart that leaves and finds something wanted
-    // takes that upon itself and looks again. Both are changes of the account, so one comes first.
+    // Who makes work ready first does that, then sees to it that the scheduler wants a hart: so a hart that leaves and
+    // finds something wanted takes that upon itself and looks again. Both are changes of the account, so one comes
+    // first.
     std::uint64_t a = child->account.load(std::memory_order_relaxed);
     for (;;) {
         const bool stay = sched::wanted_of(a) != 0 && !(a & sched::closing);
-        if (!child->account.compare_exchange_weak(a, a - (stay ? sched::one_wanted : sched::one_hart), std::memory_order_acq_rel, // acq_rel[account]
+        if (!child->account.compare_exchange_weak(a, a - (stay ? sched::one_wanted : sched::one_hart),
+                                                  std::memory_order_acq_rel, // acq_rel[account]
                                                   std::memory_order_relaxed))
             continue;
-        if (!stay)
-            break;
+        if (!stay) break;
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
         k->current_sched = child;
         transfer(k, callback::enter, nullptr);
     }
     // From here on `child` may be gone, unless its end waits for this very hart.
-    if (sched::harts_of(a) == 1 && (a & sched::closing))
-        resume_registrant(k, child);
+    if (sched::harts_of(a) == 1 && (a & sched::closing)) resume_registrant(k, child);
     transfer(k, callback::yield, handle(child));
 }
 
@@ -119,11 +122,9 @@ void unblock(context *c) noexcept {
 }
 
 bool home_ready(const carrier *k, const sched *s) noexcept {
-    if (!k->native || k->home.load(std::memory_order_relaxed) != carrier::home_state::ready)
-        return false;
+    if (!k->native || k->home.load(std::memory_order_relaxed) != carrier::home_state::ready) return false;
     const sched *at = k->native->owner;
-    while (at && at != s)
-        at = at->parent;
+    while (at && at != s) at = at->parent;
     return at;
 }
 
@@ -139,8 +140,7 @@ void unblock_all(context *first) noexcept {
     while (first) {
         sched *owner = first->owner;
         context *run = first, *last = first; // the contexts at the front that have this owner
-        while (last->next && last->next->owner == owner)
-            last = last->next;
+        while (last->next && last->next->owner == owner) last = last->next;
         first = last->next;
         last->next = nullptr;
         if (run != last && owner && owner->hooks)
@@ -166,8 +166,7 @@ void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcep
     s->hooks = nullptr;
     s->account.store(sched::one_hart, std::memory_order_relaxed);
     s->magic = sched::registered_magic;
-    if (auto *tell = s->parent->callbacks->register_child)
-        tell(handle(s->parent), handle(s));
+    if (auto *tell = s->parent->callbacks->register_child) tell(handle(s->parent), handle(s));
     c->owner = s;
     k->current_sched = s;
 }
@@ -209,10 +208,8 @@ void unregister_sched(const char *call) noexcept {
     k = current_carrier();
     context *c = k->current;
     sched *parent = s->parent;
-    if (parent == &base())
-        base().withdraw(s);
-    if (auto *tell = parent->callbacks->unregister_child)
-        tell(handle(parent), handle(s));
+    if (parent == &base()) base().withdraw(s);
+    if (auto *tell = parent->callbacks->unregister_child) tell(handle(parent), handle(s));
     s->magic = 0;
     c->owner = parent;
     k->current_sched = parent;
@@ -220,9 +217,11 @@ void unregister_sched(const char *call) noexcept {
 }
 
 void end_sched(sched *s, std::uint64_t own) noexcept {
-    // One step decides the end: nobody inside but the caller, nothing wanted, no pin. From then on reserve and want refuse.
+    // One step decides the end: nobody inside but the caller, nothing wanted, no pin. From then on reserve and want
+    // refuse.
     std::uint64_t expected = own;
-    while (!s->account.compare_exchange_strong(expected, own | sched::closing, std::memory_order_acq_rel)) { // acq_rel[account]
+    while (!s->account.compare_exchange_strong(expected, own | sched::closing,
+                                               std::memory_order_acq_rel)) { // acq_rel[account]
         s->want_none();
         if (sched::harts_of(expected) > sched::harts_of(own))
             await_harts(s, own);
@@ -236,10 +235,11 @@ namespace {
 
 void await_harts(sched *s, std::uint64_t own) noexcept {
     const std::uint32_t least = sched::harts_of(own);
-    for (int spins = 0; sched::harts_of(s->account.load(std::memory_order_acquire)) > least && spins < 2000; ++spins) // acquire[account]
-        sys::cpu_relax();
-    if (sched::harts_of(s->account.load(std::memory_order_acquire)) <= least) // acquire[account]
-        return;
+    const auto still_out = [s, least]() noexcept {
+        return sched::harts_of(s->account.load(std::memory_order_acquire)) > least; // acquire[account]
+    };
+    for (int spins = 0; still_out() && spins < 2000; ++spins) sys::cpu_relax();
+    if (!still_out()) return;
     if (least == 0)
         sys::yield_kernel_thread(); // a thread outside, whose idle harts have been told to leave
     else
@@ -258,8 +258,7 @@ namespace {
 
 carrier *require_hart(const char *call) noexcept {
     carrier *k = current_carrier();
-    if (!k || !k->carried)
-        comity::sys::fatal(call, "the caller holds no hart; call it on a context or in a callback");
+    if (!k || !k->carried) comity::sys::fatal(call, "the caller holds no hart; call it on a context or in a callback");
     return k;
 }
 
@@ -272,8 +271,7 @@ carrier *require_transition(const char *call) noexcept {
 
 carrier *require_context(const char *call) noexcept {
     carrier *k = require_hart(call);
-    if (on_transition(k))
-        comity::sys::fatal(call, "called on a transition context; call it on an ordinary context");
+    if (on_transition(k)) comity::sys::fatal(call, "called on a transition context; call it on an ordinary context");
     return k;
 }
 
@@ -294,9 +292,9 @@ int comity_hart_id(void) {
 void comity_sched_register(comity_sched_t *s, const comity_sched_callbacks_t *c) {
     const char *const call = "comity_sched_register";
     if (!s || !c || !c->enter || !c->yield || !c->block || !c->unblock || !c->request)
-        comity::sys::fatal(call, "the scheduler or one of its callbacks is NULL (only register_child and unregister_child may be)");
-    if (unwrap(s)->registered())
-        comity::sys::fatal(call, "the scheduler is registered already");
+        comity::sys::fatal(
+            call, "the scheduler or one of its callbacks is NULL (only register_child and unregister_child may be)");
+    if (unwrap(s)->registered()) comity::sys::fatal(call, "the scheduler is registered already");
     if (carrier *k = current_carrier(); k && on_transition(k))
         comity::sys::fatal(call, "called on a transition context; call it on an ordinary context");
     register_sched(unwrap(s), c);
@@ -314,10 +312,8 @@ void comity_sched_request(int harts) {
 
 void comity_sched_request_for(comity_sched_t *s, int harts) {
     sched *child = unwrap(s);
-    if (harts < 1)
-        comity::sys::fatal("comity_sched_request", "the number of harts must be at least 1");
-    if (child == &base())
-        comity::sys::fatal("comity_sched_request", "the base scheduler has no parent to ask");
+    if (harts < 1) comity::sys::fatal("comity_sched_request", "the number of harts must be at least 1");
+    if (child == &base()) comity::sys::fatal("comity_sched_request", "the base scheduler has no parent to ask");
     const int most = comity_hart_count();
     child->want(static_cast<std::uint32_t>(harts < most ? harts : most));
     child->parent->callbacks->request(handle(child->parent), s, harts);
@@ -368,14 +364,14 @@ void comity_context_pause(void (*fn)(comity_context_t *, void *), void *arg) {
 void comity_context_exit(void (*fn)(comity_context_t *, void *), void *arg) {
     carrier *k = require_context("comity_context_exit");
     if (k->current->home)
-        comity::sys::fatal("comity_context_exit", "a thread of the program cannot exit its context; return from its function");
+        comity::sys::fatal("comity_context_exit",
+                           "a thread of the program cannot exit its context; return from its function");
     exit_context(k->current, reinterpret_cast<void (*)(context *, void *)>(fn), arg);
 }
 
 void comity_context_resume(comity_context_t *c) {
     carrier *k = require_transition("comity_context_resume");
-    if (c->state != context_state::paused)
-        comity::sys::fatal("comity_context_resume", "the context is not paused");
+    if (c->state != context_state::paused) comity::sys::fatal("comity_context_resume", "the context is not paused");
     if (c->home && c->home != k) {
         post_home(unwrap(c));
         block(k, unwrap(c));

@@ -14,7 +14,8 @@ struct unit_hooks; // pool/unit.hpp
 
 // What Comity's own schedulers tell the layers above beyond the seven callbacks. Others have none.
 struct sched_hooks {
-    // Is there anything else that the calling hart could run for this scheduler? A waiting context then blocks at once instead of spinning.
+    // Is there anything else that the calling hart could run for this scheduler? A waiting context then blocks at once
+    // instead of spinning.
     bool (*other_work)(sched *self) noexcept;
     // unblock for a list (by context::next) of contexts of this scheduler.
     void (*unblock_all)(sched *self, context *first) noexcept;
@@ -25,17 +26,18 @@ struct sched_hooks {
 struct alignas(64) sched {
     const comity_sched_callbacks_t *callbacks;
     sched *parent;
-    context *registrant;       // the context that registered it, and must unregister it
+    context *registrant; // the context that registered it, and must unregister it
     std::uint64_t magic;
-    // One word, so that "take one of the wanted and count it in" cannot miss an unregister (README.md, "Unregister's wait"):
+    // One word, so that "take one of the wanted and count it in" cannot miss an unregister (README.md, "Unregister's
+    // wait"):
     //   bits 0–31   harts in this scheduler and below it
     //   bits 32–47  harts that it asked its parent for
     //   bits 48–62  pins: short borrowings by somebody who holds no hart of it
     //   bit  63     closing: the registrant waits for the last hart to leave
     std::atomic<std::uint64_t> account;
-    sched *next_wanting;       // roots: link in the base scheduler's list, under its lock
+    sched *next_wanting; // roots: link in the base scheduler's list, under its lock
     bool listed;
-    const sched_hooks *hooks;  // may be null
+    const sched_hooks *hooks; // may be null
 
     static constexpr std::uint64_t one_hart = 1, one_wanted = std::uint64_t{1} << 32, one_pin = std::uint64_t{1} << 48,
                                    closing = std::uint64_t{1} << 63;

@@ -1,5 +1,5 @@
-// A lock for a few dozen instructions. Its holder never switches context; it may lose its core to another kernel thread, so a waiter that
-// spins for long gives its time slice away.
+// A lock for a few dozen instructions. Its holder never switches context; it may lose its core to another kernel
+// thread, so a waiter that spins for long gives its time slice away.
 #pragma once
 
 #include "sys/clock.hpp"
@@ -10,7 +10,7 @@
 namespace comity::core {
 
 class spinlock {
-  public:
+public:
     void lock() noexcept {
         while (!try_lock()) {
             for (unsigned spins = 0; held_.load(std::memory_order_relaxed); ++spins) {
@@ -22,11 +22,12 @@ class spinlock {
         }
     }
     bool try_lock() noexcept {
-        return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire); // acquire[spinlock]
+        return !held_.load(std::memory_order_relaxed) &&
+               !held_.exchange(true, std::memory_order_acquire); // acquire[spinlock]
     }
     void unlock() noexcept { held_.store(false, std::memory_order_release); } // release[spinlock]
 
-  private:
+private:
     std::atomic<bool> held_{false}; // written by whoever takes or leaves the lock
 };
 

@@ -26,9 +26,12 @@ void on_enter(comity_sched_t *self) {
 }
 void on_yield(comity_sched_t *self, comity_sched_t *) { on_hart(self); }
 void on_block(comity_sched_t *self, comity_context_t *) { on_hart(self); }
-void on_unblock(comity_sched_t *self, comity_context_t *c) { as_own(self)->make_ready(core::unwrap(c), core::unwrap(c), 1); }
+void on_unblock(comity_sched_t *self, comity_context_t *c) {
+    as_own(self)->make_ready(core::unwrap(c), core::unwrap(c), 1);
+}
 
-constexpr comity_sched_callbacks_t callbacks{nullptr, on_unregister, on_request, on_enter, on_yield, on_block, on_unblock};
+constexpr comity_sched_callbacks_t callbacks{nullptr,  on_unregister, on_request, on_enter,
+                                             on_yield, on_block,      on_unblock};
 
 constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, carrier *k, unit *u) noexcept { return as_own(s)->push(k, u); },
@@ -55,8 +58,7 @@ void unblock_all(core::sched *s, context *first) noexcept {
         tail = first;
         ++n;
     }
-    if (n)
-        static_cast<work_stealing *>(s)->make_ready(head, tail, n);
+    if (n) static_cast<work_stealing *>(s)->make_ready(head, tail, n);
 }
 
 constexpr core::sched_hooks hooks{other_work, unblock_all, &unit_callbacks};
@@ -69,16 +71,16 @@ work_stealing *work_stealing::open() noexcept {
     core::ensure_started();
     const unsigned n = base().hart_count();
     auto *s = new (std::nothrow) work_stealing;
-    auto *slots = static_cast<slot *>(::operator new((n + 1) * sizeof(slot), std::align_val_t{alignof(slot)}, std::nothrow));
+    auto *slots =
+        static_cast<slot *>(::operator new ((n + 1) * sizeof(slot), std::align_val_t{alignof(slot)}, std::nothrow));
     auto *tallies = new (std::nothrow) tally[n];
     if (!s || !slots || !tallies) {
-        ::operator delete(slots, std::align_val_t{alignof(slot)});
+        ::operator delete (slots, std::align_val_t{alignof(slot)});
         delete[] tallies;
         delete s;
         return nullptr;
     }
-    for (unsigned i = 0; i <= n; ++i)
-        new (&slots[i]) slot(n > 1);
+    for (unsigned i = 0; i <= n; ++i) new (&slots[i]) slot(n > 1);
     s->harts = n;
     s->slots_ = slots;
     s->tallies = tallies;
@@ -89,30 +91,31 @@ work_stealing *work_stealing::open() noexcept {
 }
 
 work_stealing::~work_stealing() {
-    for (unsigned i = 0; slots_ && i <= harts; ++i)
-        slots_[i].~slot();
-    ::operator delete(slots_, std::align_val_t{alignof(slot)});
+    for (unsigned i = 0; slots_ && i <= harts; ++i) slots_[i].~slot();
+    ::operator delete (slots_, std::align_val_t{alignof(slot)});
     delete[] tallies;
 }
 
 void work_stealing::close() noexcept {
     while (!all_ended())
-        core::pause(registrant, [](context *, void *self) {
-            auto *s = static_cast<work_stealing *>(self);
-            s->closing_.store(true, std::memory_order_relaxed);
-            std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[closing]
-            s->next(core::current_carrier());
-        }, this);
+        core::pause(
+            registrant,
+            [](context *, void *self) {
+                auto *s = static_cast<work_stealing *>(self);
+                s->closing_.store(true, std::memory_order_relaxed);
+                std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[closing]
+                s->next(core::current_carrier());
+            },
+            this);
     core::unregister_sched("comity_threads_end");
     delete this;
 }
 
-// A hart that finds nothing to do looks whether that is the end. Here and in close(): the fence stands between writing one's own mark and reading
-// the other's, so one of the two sees both.
+// A hart that finds nothing to do looks whether that is the end. Here and in close(): the fence stands between writing
+// one's own mark and reading the other's, so one of the two sees both.
 void work_stealing::tell_closer() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[closing]
-    if (!closing_.load(std::memory_order_relaxed) || !all_ended())
-        return;
+    if (!closing_.load(std::memory_order_relaxed) || !all_ended()) return;
     if (closing_.exchange(false, std::memory_order_acq_rel)) // acq_rel[closing-mark]
         core::unblock(registrant);
 }
@@ -120,12 +123,10 @@ void work_stealing::tell_closer() noexcept {
 // ---- Work comes
 
 bool work_stealing::push(carrier *k, unit *u) noexcept {
-    if (!slots_[k->carried->id].fresh.push(u))
-        return false;
+    if (!slots_[k->carried->id].fresh.push(u)) return false;
     const std::uint64_t a = account.load(std::memory_order_relaxed);
     // Without a fence: the work is not lost if a hart leaves at this moment, the calling one will come to it.
-    if (harts_of(a) < harts && wanted_of(a) == 0)
-        ask_for_harts(1);
+    if (harts_of(a) < harts && wanted_of(a) == 0) ask_for_harts(1);
     return true;
 }
 
@@ -158,12 +159,12 @@ void work_stealing::put_back(context *c) noexcept {
         enqueue(slots_[core::current_carrier()->carried->id], c, c, 1);
 }
 
-// There is new work, which must not be left behind: something is wanted afterwards, so that a hart which leaves at this moment comes back (core::yield).
+// There is new work, which must not be left behind: something is wanted afterwards, so that a hart which leaves at this
+// moment comes back (core::yield).
 void work_stealing::call_harts(unsigned n) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
     const std::uint64_t a = account.load(std::memory_order_relaxed);
-    if (wanted_of(a) != 0)
-        return;
+    if (wanted_of(a) != 0) return;
     if (harts_of(a) < harts)
         ask_for_harts(n < harts - harts_of(a) ? n : harts - harts_of(a));
     else
@@ -183,23 +184,19 @@ void work_stealing::child_wants(core::sched *child) noexcept {
 // ---- Work is found
 
 bool work_stealing::has_work(const carrier *k) const noexcept {
-    if (core::home_ready(k, this) || !children_.empty())
-        return true;
+    if (core::home_ready(k, this) || !children_.empty()) return true;
     for (unsigned i = 0; i <= harts; ++i)
-        if (slots_[i].ready.load(std::memory_order_relaxed) != 0 || !slots_[i].fresh.empty())
-            return true;
+        if (slots_[i].ready.load(std::memory_order_relaxed) != 0 || !slots_[i].fresh.empty()) return true;
     return false;
 }
 
 context *work_stealing::take_ready(slot &s) noexcept {
-    if (s.ready.load(std::memory_order_relaxed) == 0)
-        return nullptr;
+    if (s.ready.load(std::memory_order_relaxed) == 0) return nullptr;
     s.lock.lock();
     context *c = s.first;
     if (c) {
         s.first = c->next;
-        if (!s.first)
-            s.last = nullptr;
+        if (!s.first) s.last = nullptr;
         s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
     s.lock.unlock();
@@ -207,11 +204,11 @@ context *work_stealing::take_ready(slot &s) noexcept {
 }
 
 unit *work_stealing::steal_fresh(carrier *k) noexcept {
-    const unsigned own = static_cast<unsigned>(k->carried->id), from = core::chaos_on ? core::chaos_random() % harts : own + 1;
+    const unsigned own = static_cast<unsigned>(k->carried->id),
+                   from = core::chaos_on ? core::chaos_random() % harts : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
         slot &victim = slots_[(from + i) % harts];
-        if (victim.fresh.empty())
-            continue;
+        if (victim.fresh.empty()) continue;
         if (unit *u = victim.fresh.steal()) {
             ++k->count.steals;
             return u;
@@ -225,8 +222,7 @@ context *work_stealing::steal_ready(carrier *k) noexcept {
     for (unsigned i = 1; i <= harts; ++i) {
         const unsigned victim = (own + i) % (harts + 1);
         if (context *c = take_ready(slots_[victim])) {
-            if (victim != harts)
-                ++k->count.steals;
+            if (victim != harts) ++k->count.steals;
             return c;
         }
     }
@@ -237,31 +233,24 @@ context *work_stealing::steal_ready(carrier *k) noexcept {
 void work_stealing::next(carrier *k) noexcept {
     for (;;) {
         slot &own = slots_[k->carried->id];
-        if (should_give_way(own))
-            core::yield(k);
+        if (should_give_way(own)) core::yield(k);
         if (++own.turns % 2) {
-            if (core::home_ready(k, this))
-                core::go_home(k, this);
-            if (context *c = take_ready(own))
-                core::resume(k, c);
+            if (core::home_ready(k, this)) core::go_home(k, this);
+            if (context *c = take_ready(own)) core::resume(k, c);
         }
         if (unit *u = core::chaos_chance(4) ? nullptr : own.fresh.pop()) {
             call_help(own);
             u->run(u, k);
             continue;
         }
-        if (context *c = take_ready(own))
-            core::resume(k, c);
-        if (core::home_ready(k, this))
-            core::go_home(k, this);
-        if (context *c = steal_ready(k))
-            core::resume(k, c);
+        if (context *c = take_ready(own)) core::resume(k, c);
+        if (core::home_ready(k, this)) core::go_home(k, this);
+        if (context *c = steal_ready(k)) core::resume(k, c);
         if (unit *u = steal_fresh(k)) {
             u->run(u, k);
             continue;
         }
-        if (core::sched *child = children_.pick())
-            core::enter(k, child);
+        if (core::sched *child = children_.pick()) core::enter(k, child);
         if (!wait_for_work(k)) {
             tell_closer();
             core::yield(k);
@@ -278,20 +267,16 @@ bool work_stealing::should_give_way(const slot &own) const noexcept {
 // After a unit ended here and others are left: a hart that gave way, or none yet, could help.
 void work_stealing::call_help(const slot &own) noexcept {
     const std::uint64_t a = account.load(std::memory_order_relaxed);
-    if (harts_of(a) < harts && wanted_of(a) == 0 && !own.fresh.empty())
-        ask_for_harts(1);
+    if (harts_of(a) < harts && wanted_of(a) == 0 && !own.fresh.empty()) ask_for_harts(1);
 }
 
 // A hart of a root waits a little before it leaves: new work mostly follows soon.
 bool work_stealing::wait_for_work(carrier *k) noexcept {
-    if (parent != &base())
-        return false;
+    if (parent != &base()) return false;
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     for (unsigned i = 1; !(i % 16 == 0 && sys::ticks() - from > most); ++i) {
-        if (has_work(k))
-            return true;
-        if (closing_.load(std::memory_order_relaxed) || base().pressed())
-            return false;
+        if (has_work(k)) return true;
+        if (closing_.load(std::memory_order_relaxed) || base().pressed()) return false;
         sys::cpu_relax();
     }
     return false;
@@ -301,24 +286,28 @@ void work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
     slot &own = slots_[k->carried->id];
     if ((!own.fresh.empty() && own.turns % 2) || core::home_ready(k, this) || should_give_way(own)) {
-        core::pause(c, [](context *self, void *s) {
-            auto *scheduler = static_cast<work_stealing *>(s);
-            scheduler->put_back(self);
-            scheduler->next(core::current_carrier());
-        }, this);
+        core::pause(
+            c,
+            [](context *self, void *s) {
+                auto *scheduler = static_cast<work_stealing *>(s);
+                scheduler->put_back(self);
+                scheduler->next(core::current_carrier());
+            },
+            this);
         return;
     }
     ++own.turns;
     context *other = take_ready(own);
-    if (!other)
-        other = steal_ready(k);
-    if (!other && !own.fresh.empty())
-        return yield(c); // its turn
+    if (!other) other = steal_ready(k);
+    if (!other && !own.fresh.empty()) return yield(c); // its turn
     if (other)
-        core::switch_to(c, other, [](void *self) {
-            auto *before = static_cast<context *>(self);
-            static_cast<work_stealing *>(before->owner)->put_back(before);
-        }, c);
+        core::switch_to(
+            c, other,
+            [](void *self) {
+                auto *before = static_cast<context *>(self);
+                static_cast<work_stealing *>(before->owner)->put_back(before);
+            },
+            c);
 }
 
 } // namespace scheduler

@@ -1,5 +1,6 @@
-// A scheduler of units in the tree: each hart has a deque of fresh units, newest first, and a queue of contexts that may go on, oldest first; a hart
-// without work steals, and gives itself back to the parent when there is nothing. Protocols: README.md.
+// A scheduler of units in the tree: each hart has a deque of fresh units, newest first, and a queue of contexts that
+// may go on, oldest first; a hart without work steals, and gives itself back to the parent when there is nothing.
+// Protocols: README.md.
 #pragma once
 
 #include "core/child_list.hpp"
@@ -15,10 +16,12 @@ using core::carrier;
 using core::context;
 
 class work_stealing : public unit_scheduler {
-  public:
-    // Registers a new scheduler with the calling context, which belongs to it until close(). Null: no memory. Any thread or context. May switch.
+public:
+    // Registers a new scheduler with the calling context, which belongs to it until close(). Null: no memory. Any
+    // thread or context. May switch.
     static work_stealing *open() noexcept;
-    // Waits until every unit has ended and every hart has gone, then ends the scheduler. The context that opened it. May switch.
+    // Waits until every unit has ended and every hart has gone, then ends the scheduler. The context that opened it.
+    // May switch.
     void close() noexcept;
 
     bool push(carrier *k, unit *u) noexcept;
@@ -31,7 +34,7 @@ class work_stealing : public unit_scheduler {
     [[noreturn]] void next(carrier *k) noexcept;
     bool has_work(const carrier *k) const noexcept;
 
-  private:
+private:
     struct alignas(64) slot {
         explicit slot(bool shared) : fresh(shared) {}
         pool::deque<unit> fresh;
@@ -56,9 +59,10 @@ class work_stealing : public unit_scheduler {
     bool wait_for_work(carrier *k) noexcept;
     void tell_closer() noexcept;
 
-    slot *slots_ = nullptr;            // one for each hart, and one for those who have none
+    slot *slots_ = nullptr; // one for each hart, and one for those who have none
     core::child_list children_;
-    alignas(64) std::atomic<bool> closing_{false}; // the registrant waits for the last unit; whoever clears it unblocks him
+    alignas(64) std::atomic<bool> closing_{
+        false}; // the registrant waits for the last unit; whoever clears it unblocks him
 };
 
 } // namespace comity::scheduler

@@ -9,12 +9,12 @@
 namespace comity::sync {
 
 class barrier {
-  public:
+public:
     explicit barrier(std::uint32_t count) noexcept : count_(count) {}
 
     // True in the one that came last. May switch.
     bool wait() noexcept {
-        const std::uint32_t phase = phase_.load(std::memory_order_relaxed); // cannot change before this arrival
+        const std::uint32_t phase = phase_.load(std::memory_order_relaxed);   // cannot change before this arrival
         if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count_) { // acq_rel[barrier-arrive]
             leaving_.enter();
             arrived_.store(0, std::memory_order_relaxed);
@@ -23,12 +23,15 @@ class barrier {
             leaving_.leave();
             return true;
         }
-        waiters_.wait([this, phase]() noexcept { return phase_.load(std::memory_order_acquire) != phase; }); // acquire[barrier-phase]
+        auto passed = [this, phase]() noexcept {
+            return phase_.load(std::memory_order_acquire) != phase; // acquire[barrier-phase]
+        };
+        waiters_.wait(passed);
         return false;
     }
     void wait_until_left() const noexcept { leaving_.wait(); }
 
-  private:
+private:
     const std::uint32_t count_;
     std::atomic<std::uint32_t> arrived_{0}; // in this phase; set to zero by the last
     std::atomic<std::uint32_t> phase_{0};   // raised by the last

@@ -10,12 +10,13 @@
 namespace comity::sync {
 
 class condition {
-  public:
+public:
     // The caller holds the mutex. May switch.
     void wait(mutex &m) noexcept {
         const std::uint32_t seen = signals_.load(std::memory_order_relaxed);
         m.unlock();
-        waiters_.wait([this, seen]() noexcept { return signals_.load(std::memory_order_acquire) != seen; }); // acquire[condition]
+        waiters_.wait(
+            [this, seen]() noexcept { return signals_.load(std::memory_order_acquire) != seen; }); // acquire[condition]
         m.lock();
     }
     // Never switch.
@@ -33,7 +34,7 @@ class condition {
     }
     void wait_until_left() const noexcept { leaving_.wait(); }
 
-  private:
+private:
     std::atomic<std::uint32_t> signals_{0};
     leaving leaving_;
     wait_list waiters_;

@@ -9,7 +9,7 @@
 namespace comity::sync {
 
 class event {
-  public:
+public:
     // Never switch.
     void set() noexcept {
         leaving_.enter();
@@ -25,7 +25,7 @@ class event {
     }
     void wait_until_left() const noexcept { leaving_.wait(); }
 
-  private:
+private:
     std::atomic<bool> set_{false};
     leaving leaving_;
     wait_list waiters_;

@@ -30,8 +30,7 @@ extern "C" {
 
 void comity_mutex_init(comity_mutex_t *m) { new (m) sync::mutex; }
 void comity_mutex_fini(comity_mutex_t *m) {
-    if (of(m).is_locked())
-        sys::fatal("comity_mutex_fini", "the mutex is locked");
+    if (of(m).is_locked()) sys::fatal("comity_mutex_fini", "the mutex is locked");
     of(m).wait_until_left();
 }
 void comity_mutex_lock(comity_mutex_t *m) { of(m).lock(); }
@@ -45,8 +44,7 @@ void comity_condition_signal(comity_condition_t *c) { of(c).signal(); }
 void comity_condition_broadcast(comity_condition_t *c) { of(c).broadcast(); }
 
 int comity_barrier_init(comity_barrier_t *b, unsigned count) {
-    if (count == 0)
-        return EINVAL;
+    if (count == 0) return EINVAL;
     new (b) sync::barrier(count);
     return 0;
 }

@@ -1,4 +1,5 @@
-// Lets an object be destroyed as soon as its condition holds, although those who made it true may still be inside, waking others.
+// Lets an object be destroyed as soon as its condition holds, although those who made it true may still be inside,
+// waking others.
 #pragma once
 
 #include "sys/clock.hpp"
@@ -11,7 +12,7 @@ namespace comity::sync {
 
 // Entered before the condition is made true, left with the last access to the object.
 class leaving {
-  public:
+public:
     void enter() noexcept { inside_.fetch_add(1, std::memory_order_relaxed); }
     void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); } // release[sync-leave]
     // Nobody enters any more: waits until all have left.
@@ -24,7 +25,7 @@ class leaving {
         }
     }
 
-  private:
+private:
     std::atomic<std::uint32_t> inside_{0};
 };
 

@@ -16,11 +16,9 @@ constexpr unsigned spins = 60;                  // about as long as a short crit
 
 // Is spinning of any use here? Not when the holder needs this very core to go on.
 bool may_spin() noexcept {
-    if (comity_hart_count() == 1)
-        return false;
+    if (comity_hart_count() == 1) return false;
     const core::carrier *k = core::current_carrier();
-    if (!k || !k->carried)
-        return true;
+    if (!k || !k->carried) return true;
     core::sched *s = k->current_sched;
     return !(s->hooks && s->hooks->other_work(s));
 }
@@ -30,7 +28,8 @@ bool may_spin() noexcept {
 bool mutex::try_lock() noexcept {
     std::uint32_t s = state_.load(std::memory_order_relaxed);
     while (!(s & (locked | starving)))
-        if (state_.compare_exchange_weak(s, s | locked, std::memory_order_acquire, std::memory_order_relaxed)) // acquire[mutex]
+        if (state_.compare_exchange_weak(s, s | locked, std::memory_order_acquire,
+                                         std::memory_order_relaxed)) // acquire[mutex]
             return true;
     return false;
 }
@@ -39,8 +38,7 @@ bool mutex::try_lock() noexcept {
 bool mutex::spin(bool &awake) noexcept {
     for (unsigned i = 0; i < spins; ++i) {
         std::uint32_t s = state_.load(std::memory_order_relaxed);
-        if ((s & (locked | starving)) != locked)
-            return true;
+        if ((s & (locked | starving)) != locked) return true;
         if (!awake && !(s & woken) && waiters_of(s) != 0 &&
             state_.compare_exchange_strong(s, s | woken, std::memory_order_relaxed))
             awake = true;
@@ -54,33 +52,26 @@ void mutex::lock_slow() noexcept {
     bool may_still_spin = may_spin();
     std::int64_t since = 0;
     for (;;) {
-        if (may_still_spin)
-            spin(awake);
+        if (may_still_spin) spin(awake);
         may_still_spin = false;
         std::uint32_t s = state_.load(std::memory_order_relaxed);
         std::uint32_t to = s;
-        if (!(s & starving))
-            to |= locked;
-        if (s & (locked | starving))
-            to += one_waiter;
-        if (impatient && (s & locked))
-            to |= starving;
-        if (awake)
-            to &= ~woken;
+        if (!(s & starving)) to |= locked;
+        if (s & (locked | starving)) to += one_waiter;
+        if (impatient && (s & locked)) to |= starving;
+        if (awake) to &= ~woken;
         core::chaos_point();
-        if (!state_.compare_exchange_strong(s, to, std::memory_order_acquire, std::memory_order_relaxed)) // acquire[mutex]
+        if (!state_.compare_exchange_strong(s, to, std::memory_order_acquire,
+                                            std::memory_order_relaxed)) // acquire[mutex]
             continue;
-        if (!(s & (locked | starving)))
-            return;
-        if (since == 0)
-            since = sys::now_ns();
+        if (!(s & (locked | starving))) return;
+        if (since == 0) since = sys::now_ns();
         wait_for_permit();
         impatient = impatient || sys::now_ns() - since > patience_ns;
         s = state_.load(std::memory_order_relaxed);
         if (s & starving) { // handed over: it is ours, unlocked for nobody else
             std::uint32_t change = locked - one_waiter;
-            if (!impatient || waiters_of(s) == 1)
-                change -= starving;
+            if (!impatient || waiters_of(s) == 1) change -= starving;
             state_.fetch_add(change, std::memory_order_acquire); // acquire[mutex]
             return;
         }
@@ -92,8 +83,7 @@ void mutex::lock_slow() noexcept {
 void mutex::unlock_slow() noexcept {
     leaving_.enter();
     const std::uint32_t before = state_.fetch_sub(locked, std::memory_order_release); // release[mutex]
-    if (!(before & locked))
-        sys::fatal("comity_mutex_unlock", "the mutex is not locked");
+    if (!(before & locked)) sys::fatal("comity_mutex_unlock", "the mutex is not locked");
     std::uint32_t s = before - locked;
     if (s & starving) {
         give_permit();
@@ -112,7 +102,8 @@ void mutex::wait_for_permit() noexcept {
         waiters_.wait([this]() noexcept { return permits_.load(std::memory_order_relaxed) != 0; });
         std::uint32_t n = permits_.load(std::memory_order_relaxed);
         while (n != 0)
-            if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acquire, std::memory_order_relaxed)) // acquire[mutex-permit]
+            if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acquire,
+                                               std::memory_order_relaxed)) // acquire[mutex-permit]
                 return;
     }
 }

@@ -10,24 +10,26 @@
 namespace comity::sync {
 
 class mutex {
-  public:
+public:
     // Any thread or context. May switch.
     void lock() noexcept {
         std::uint32_t free = 0;
-        if (!state_.compare_exchange_strong(free, locked, std::memory_order_acquire, std::memory_order_relaxed)) // acquire[mutex]
+        if (!state_.compare_exchange_strong(free, locked, std::memory_order_acquire,
+                                            std::memory_order_relaxed)) // acquire[mutex]
             lock_slow();
     }
     // The others never switch.
     bool try_lock() noexcept;
     void unlock() noexcept {
         std::uint32_t held = locked;
-        if (!state_.compare_exchange_strong(held, 0, std::memory_order_release, std::memory_order_relaxed)) // release[mutex]
+        if (!state_.compare_exchange_strong(held, 0, std::memory_order_release,
+                                            std::memory_order_relaxed)) // release[mutex]
             unlock_slow();
     }
     bool is_locked() const noexcept { return state_.load(std::memory_order_relaxed) & locked; }
     void wait_until_left() const noexcept { leaving_.wait(); }
 
-  private:
+private:
     // state_: three bits, and above them the number of waiters.
     static constexpr std::uint32_t locked = 1, woken = 2, starving = 4, one_waiter = 8;
     static std::uint32_t waiters_of(std::uint32_t s) noexcept { return s / one_waiter; }

@@ -23,11 +23,11 @@ inline constexpr std::int64_t no_deadline = INT64_MAX;
 // word; what else the caller wants ordered it orders itself.
 // Errors: none that a caller could cause; if the kernel refuses the call, the process ends with a message.
 COMITY_SHARED wait_result futex_wait(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
-                       std::int64_t deadline = no_deadline) noexcept;
+                                     std::int64_t deadline = no_deadline) noexcept;
 
 // The same with a duration from now, in nanoseconds; negative ones count as 0, the sum saturates.
 COMITY_SHARED wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
-                           std::int64_t duration) noexcept;
+                                         std::int64_t duration) noexcept;
 
 // Wakes at most `count` threads that sleep on the word; returns how many. Also from a signal handler. The word may have
 // been freed meanwhile: then at worst somebody else wakes for no reason.

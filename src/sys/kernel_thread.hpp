@@ -11,17 +11,17 @@ namespace comity::sys {
 
 using thread_function = void *(*)(void *);
 
-// Starts a detached kernel thread with the caller's signal mask, as any thread starts: the program's code will run on it.
-// stack_size 0 is the C library's default. Any thread, not in a signal handler. Returns 0 or an error number: EAGAIN when
-// a limit on threads or memory is reached.
+// Starts a detached kernel thread with the caller's signal mask, as any thread starts: the program's code will run on
+// it. stack_size 0 is the C library's default. Any thread, not in a signal handler. Returns 0 or an error number:
+// EAGAIN when a limit on threads or memory is reached.
 COMITY_SHARED int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept;
 
 // A kernel thread that is joined, on memory of the caller's. 0: none.
 using joinable_thread = std::uintptr_t;
 
 // Starts a joinable kernel thread on [bottom, top), where its thread-local storage lies too, with all signals blocked
-// except those of faults. The memory stays the caller's: the C library neither frees nor reuses it, not even in the child of a fork.
-// Returns 0 or an error number: EAGAIN when a limit is reached, EINVAL when the memory is too small.
+// except those of faults. The memory stays the caller's: the C library neither frees nor reuses it, not even in the
+// child of a fork. Returns 0 or an error number: EAGAIN when a limit is reached, EINVAL when the memory is too small.
 int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,
                            joinable_thread &thread) noexcept;
 // Waits until the thread has ended, destructors of its thread-local variables included. Sleeps the kernel thread.

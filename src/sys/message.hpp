@@ -18,13 +18,14 @@ COMITY_SHARED void warn(const char *format, ...) noexcept __attribute__((format(
 
 // A broken contract: prints "comity: CALL: ", the text and a new line, then aborts. `call` is the function that the
 // user called; the text says what happened and what to do.
-[[noreturn]] COMITY_SHARED void fatal(const char *call, const char *format, ...) noexcept __attribute__((format(printf, 2, 3)));
+[[noreturn]] COMITY_SHARED void fatal(const char *call, const char *format, ...) noexcept
+    __attribute__((format(printf, 2, 3)));
 
 // Formats into buffer[0 .. size), always terminated (size >= 1). Returns the length that is there after cutting.
 COMITY_SHARED std::size_t format_text(char *buffer, std::size_t size, const char *format, ...) noexcept
     __attribute__((format(printf, 3, 4)));
-COMITY_SHARED std::size_t format_text_list(char *buffer, std::size_t size, const char *format, std::va_list values) noexcept
-    __attribute__((format(printf, 3, 0)));
+COMITY_SHARED std::size_t format_text_list(char *buffer, std::size_t size, const char *format,
+                                           std::va_list values) noexcept __attribute__((format(printf, 3, 0)));
 
 // Writes all of text[0 .. length) to standard error, by one write(2) unless the kernel takes only a part of it.
 // An error is ignored: there is nobody left to tell.

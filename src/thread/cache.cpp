@@ -14,9 +14,9 @@ using core::context;
 namespace {
 
 constexpr unsigned most_harts = 1024;
-constexpr unsigned chunk = 64;                // descriptors that come and go between a hart and the shared list at once
-constexpr unsigned hart_contexts = 64;        // a hart keeps at most so many contexts of a kind,
-constexpr unsigned shared_contexts = 4096;    // and all together so many more
+constexpr unsigned chunk = 64;             // descriptors that come and go between a hart and the shared list at once
+constexpr unsigned hart_contexts = 64;     // a hart keeps at most so many contexts of a kind,
+constexpr unsigned shared_contexts = 4096; // and all together so many more
 
 // A list by `result` (descriptors, which have none when they are free) or by context::next.
 struct descriptor_list {
@@ -72,25 +72,20 @@ hart_cache &own_cache(carrier *k) noexcept { return caches[k->carried->id]; }
 
 bool refill(hart_cache &c) noexcept {
     shared_lock.lock();
-    for (unsigned i = 0; i < chunk && shared_descriptors.first; ++i)
-        c.descriptors.push(shared_descriptors.pop());
+    for (unsigned i = 0; i < chunk && shared_descriptors.first; ++i) c.descriptors.push(shared_descriptors.pop());
     shared_lock.unlock();
-    if (c.descriptors.first)
-        return true;
+    if (c.descriptors.first) return true;
     auto *block = new (std::nothrow) thread[chunk]; // never freed: there are never more than lived at once
-    for (unsigned i = 0; block && i < chunk; ++i)
-        c.descriptors.push(&block[i]);
+    for (unsigned i = 0; block && i < chunk; ++i) c.descriptors.push(&block[i]);
     return block;
 }
 
 // Contexts with their own TLS do not survive a fork: their kernel threads are in the parent.
 void forget_forked(hart_cache &c) noexcept {
     const std::uint32_t now = core::generation();
-    if (c.generation == now)
-        return;
+    if (c.generation == now) return;
     if (c.generation != 0)
-        while (context *old = c.contexts[1].pop())
-            core::destroy_context(old);
+        while (context *old = c.contexts[1].pop()) core::destroy_context(old);
     c.generation = now;
 }
 
@@ -110,8 +105,7 @@ void give_back_descriptor(thread *t, carrier *k) noexcept {
         if (c.descriptors.count <= 64 * chunk) [[likely]]
             return;
         shared_lock.lock();
-        for (unsigned i = 0; i < chunk; ++i)
-            shared_descriptors.push(c.descriptors.pop());
+        for (unsigned i = 0; i < chunk; ++i) shared_descriptors.push(c.descriptors.pop());
         shared_lock.unlock();
         return;
     }
@@ -123,16 +117,14 @@ void give_back_descriptor(thread *t, carrier *k) noexcept {
 context *take_context(const thread *t, carrier *k, int &error) noexcept {
     if (t->stack_size == 0) [[likely]] {
         hart_cache &c = own_cache(k);
-        if (t->own_tls)
-            forget_forked(c);
+        if (t->own_tls) forget_forked(c);
         if (context *found = c.contexts[t->own_tls].pop()) [[likely]]
             return found;
         if (!t->own_tls && shared_bare.size() != 0) {
             shared_lock.lock();
             context *found = shared_bare.pop();
             shared_lock.unlock();
-            if (found)
-                return found;
+            if (found) return found;
         }
     }
     return core::create_context(t->stack_size, t->own_tls, error);
@@ -147,11 +139,9 @@ void give_back_context(context *c, std::uint32_t stack_size, bool own_tls, carri
         }
         shared_lock.lock();
         const bool keep = !own_tls && shared_bare.size() < shared_contexts;
-        if (keep)
-            shared_bare.push(c);
+        if (keep) shared_bare.push(c);
         shared_lock.unlock();
-        if (keep)
-            return;
+        if (keep) return;
     }
     core::destroy_context(c);
 }

@@ -1,5 +1,5 @@
-// A user-level thread: its descriptor, and the seam between what all threads share (thread.cpp) and how a technique starts and ends
-// them (technique/). Protocol "Join": README.md.
+// A user-level thread: its descriptor, and the seam between what all threads share (thread.cpp) and how a technique
+// starts and ends them (technique/). Protocol "Join": README.md.
 #pragma once
 
 #include "comity/thread.h"
@@ -12,14 +12,14 @@
 struct alignas(64) comity_thread : comity::unit {
     void *(*fn)(void *) = nullptr;
     void *arg = nullptr;
-    void *result = nullptr;            // written by the thread before `join`
+    void *result = nullptr;             // written by the thread before `join`
     comity::core::context *c = nullptr; // full: from the creation; roc_l: from the start
     comity::unit_scheduler *owner = nullptr;
     // 0: it has not ended and nobody waits; `ended`; `detached`; else the context that waits. Changed by exchange.
     std::atomic<std::uintptr_t> join{0};
-    std::uint32_t stack_size = 0;      // 0: the default
+    std::uint32_t stack_size = 0; // 0: the default
     bool own_tls = false;
-    std::uint8_t how = 0;              // index of its technique
+    std::uint8_t how = 0; // index of its technique
     alignas(16) std::byte data[COMITY_THREAD_DATA];
 
     static constexpr std::uintptr_t ended = 1, detached = 2;
@@ -35,7 +35,8 @@ struct technique {
     int (*prepare)(thread *t, core::carrier *k) noexcept;
     // unit::run.
     void (*run)(unit *t, core::carrier *k) noexcept;
-    // The calling context joins a thread that was taken back from its queue: runs it, and returns when it has ended. Null: then no thread is.
+    // The calling context joins a thread that was taken back from its queue: runs it, and returns when it has ended.
+    // Null: then no thread is.
     void (*run_for)(thread *t, core::context *joiner) noexcept;
     // The thread has left its context for good; on the transition context. Null: nothing to do.
     void (*left)(thread *t, core::carrier *k) noexcept;
@@ -58,8 +59,8 @@ inline thread *thread_of(const core::context *c) noexcept {
 
 // ---- For techniques
 
-// Counts the thread as ended and tells who waits for it. Returns a context that waits and that can go on on this hart (the caller resumes it), else
-// null. The thread may be gone afterwards.
+// Counts the thread as ended and tells who waits for it. Returns a context that waits and that can go on on this hart
+// (the caller resumes it), else null. The thread may be gone afterwards.
 core::context *publish_end(thread *t, core::carrier *k) noexcept;
 
 // Ends the calling thread on the transition context, whatever happened to it before.

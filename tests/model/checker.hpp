@@ -1,7 +1,8 @@
-// What the models under Relacy share: the seeded bugs, the search, and stand-ins for the kernel's futex and the core's locks.
+// What the models under Relacy share: the seeded bugs, the search, and stand-ins for the kernel's futex and the core's
+// locks.
 //
-// A model says what its protocol's code says: the same words, states, order of steps and memory orders; what the code does around
-// it is left out. `seeded(bug)` marks the places where a seeded bug removes a fence, a re-check or a mark.
+// A model says what its protocol's code says: the same words, states, order of steps and memory orders; what the code
+// does around it is left out. `seeded(bug)` marks the places where a seeded bug removes a fence, a re-check or a mark.
 #pragma once
 
 #include <cstdio>
@@ -30,18 +31,18 @@ inline bool seeded(int bug) { return seed == bug; }
 // The memory order of the code, or relaxed where the bug takes it away.
 inline rl::memory_order unless(int bug, rl::memory_order order) { return seeded(bug) ? mo_relaxed : order; }
 inline void fence_unless(int bug) {
-    if (!seeded(bug))
-        rl::atomic_thread_fence(mo_seq_cst, $);
+    if (!seeded(bug)) rl::atomic_thread_fence(mo_seq_cst, $);
 }
 
 struct search_size {
-    unsigned context_bound; // of the systematic search: every execution with at most so many switches away from a thread that could go on
+    unsigned context_bound; // of the systematic search: every execution with at most so many switches away from a
+                            // thread that could go on
     unsigned long random;   // executions of the random search, which comes first
 };
 
 struct program {
     const char *name;
-    std::vector<const char *> bugs; // bugs[i] is number i + 1; empty: not seen in this model
+    std::vector<const char *> bugs;     // bugs[i] is number i + 1; empty: not seen in this model
     const char *(*search)(search_size); // what was found; null: nothing
     search_size size;
 };
@@ -51,14 +52,14 @@ struct registration {
     explicit registration(program p) { programs().push_back(p); }
 };
 
-// The checker's own output, the history of the execution that fails: shown with COMITY_MODEL_VERBOSE, else dropped. It cannot be kept in a string, since
-// the checker takes over the heap.
+// The checker's own output, the history of the execution that fails: shown with COMITY_MODEL_VERBOSE, else dropped. It
+// cannot be kept in a string, since the checker takes over the heap.
 class output {
-  public:
+public:
     output() : stream_(std::getenv("COMITY_MODEL_VERBOSE") ? std::cout.rdbuf() : &nowhere_) {}
     std::ostream *stream() { return &stream_; }
 
-  private:
+private:
     struct : std::streambuf {
         int overflow(int c) override { return c; }
         std::streamsize xsputn(const char *, std::streamsize n) override { return n; }
@@ -75,30 +76,29 @@ template <class Suite> const char *search(search_size size) {
         params.iteration_count = size.random;
         params.execution_depth_limit = 3000;
         params.output_stream = params.progress_stream = out.stream();
-        if (!rl::simulate<Suite>(params))
-            return rl::test_result_str(params.test_result);
-        std::printf("%s: %lu executions\n", random ? "random" : "systematic", static_cast<unsigned long>(params.stop_iteration));
+        if (!rl::simulate<Suite>(params)) return rl::test_result_str(params.test_result);
+        std::printf("%s: %lu executions\n", random ? "random" : "systematic",
+                    static_cast<unsigned long>(params.stop_iteration));
     }
     return nullptr;
 }
 
 // A scheduler's or a list's lock: under the models that are not about it.
 class lock {
-  public:
+public:
     void acquire() { mutex_.lock($); }
     void release() { mutex_.unlock($); }
 
-  private:
+private:
     rl::mutex mutex_;
 };
 
 // The kernel's futex on one word.
 class futex {
-  public:
+public:
     void wait(atomic<unsigned> &word, unsigned expected) {
         mutex_.lock($);
-        if (word.load(mo_relaxed, $) == expected)
-            woken_.wait(mutex_, $);
+        if (word.load(mo_relaxed, $) == expected) woken_.wait(mutex_, $);
         mutex_.unlock($);
     }
     void wake() {
@@ -107,28 +107,26 @@ class futex {
         mutex_.unlock($);
     }
 
-  private:
+private:
     rl::mutex mutex_;
     rl::condition_variable woken_;
 };
 
 // The parker of src/core/carrier, for the models that are not about it.
 class parker {
-  public:
+public:
     parker() { word_.store(empty, mo_relaxed, $); }
     void wait() {
         unsigned expected = empty;
         if (word_.compare_exchange_strong(expected, parked, mo_relaxed, $))
-            while (word_.load(mo_relaxed, $) != token)
-                futex_.wait(word_, parked);
+            while (word_.load(mo_relaxed, $) != token) futex_.wait(word_, parked);
         word_.exchange(empty, mo_acquire, $);
     }
     void wake() {
-        if (word_.exchange(token, mo_release, $) == parked)
-            futex_.wake();
+        if (word_.exchange(token, mo_release, $) == parked) futex_.wake();
     }
 
-  private:
+private:
     static constexpr unsigned empty = 0, parked = 1, token = 2;
     atomic<unsigned> word_;
     futex futex_;

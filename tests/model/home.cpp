@@ -1,13 +1,12 @@
-// Going home: src/core/carrier.cpp post_home, carrier.hpp take_home, runtime.cpp sleep_without_hart. Two threads of the program wait for
-// each other in turns; each looks for the mark while it still carries its hart (step), and then sleeps (sleep_at_home).
+// Going home: src/core/carrier.cpp post_home, carrier.hpp take_home, runtime.cpp sleep_without_hart. Two threads of the
+// program wait for each other in turns; each looks for the mark while it still carries its hart (step), and then sleeps
+// (sleep_at_home).
 #include "checker.hpp"
 
 namespace model {
 namespace {
 
-enum bug {
-    none, post_relaxed, takes_relaxed, sleeps_blindly, posts_by_store, leaves_the_mark
-};
+enum bug { none, post_relaxed, takes_relaxed, sleeps_blindly, posts_by_store, leaves_the_mark };
 
 enum state : unsigned { away, ready, asleep };
 
@@ -18,8 +17,7 @@ struct home : rl::test_suite<home, 2> {
     var<int> message[2];
 
     void before() {
-        for (auto &h : home_)
-            h.store(away, mo_relaxed, $);
+        for (auto &h : home_) h.store(away, mo_relaxed, $);
     }
     void post_home(int to) {
         unsigned before;
@@ -29,8 +27,7 @@ struct home : rl::test_suite<home, 2> {
         } else {
             before = home_[to].exchange(ready, unless(post_relaxed, mo_acq_rel), $); // acq_rel[home]
         }
-        if (before == asleep)
-            park[to].wake();
+        if (before == asleep) park[to].wake();
     }
     bool take_home(int me) {
         return home_[me].load(mo_relaxed, $) == ready &&
@@ -44,19 +41,15 @@ struct home : rl::test_suite<home, 2> {
         } else if (home_[me].compare_exchange_strong(expected, asleep, mo_acq_rel, $)) { // acq_rel[home]
             park[me].wait();
         }
-        if (!seeded(leaves_the_mark))
-            home_[me].exchange(away, unless(takes_relaxed, mo_acquire), $); // acquire[home]
+        if (!seeded(leaves_the_mark)) home_[me].exchange(away, unless(takes_relaxed, mo_acquire), $); // acquire[home]
     }
     void wait(int me) {
-        if (!take_home(me))
-            sleep_without_hart(me);
+        if (!take_home(me)) sleep_without_hart(me);
     }
     void thread(unsigned id) {
         for (int i = 0; i < rounds; ++i) {
-            if (id == 1)
-                wait(1);
-            if (id == 1)
-                RL_ASSERT(message[1]($) == i);
+            if (id == 1) wait(1);
+            if (id == 1) RL_ASSERT(message[1]($) == i);
             message[1 - id]($) = i;
             post_home(static_cast<int>(1 - id));
             if (id == 0) {

@@ -1,13 +1,11 @@
-// Kept harts: src/core/base.cpp, leave, acquire and take_kept. A thread of the program keeps its hart outside its region and takes it
-// back, twice, while two others may take it for themselves.
+// Kept harts: src/core/base.cpp, leave, acquire and take_kept. A thread of the program keeps its hart outside its
+// region and takes it back, twice, while two others may take it for themselves.
 #include "checker.hpp"
 
 namespace model {
 namespace {
 
-enum bug {
-    none, keeps_relaxed, takes_relaxed, takes_blindly, returns_blindly
-};
+enum bug { none, keeps_relaxed, takes_relaxed, takes_blindly, returns_blindly };
 
 struct keeper : rl::test_suite<keeper, 3> {
     atomic<int> keeper_; // 1: the thread keeps the hart; 0: a carrier has it
@@ -33,13 +31,12 @@ struct keeper : rl::test_suite<keeper, 3> {
                 if (seeded(returns_blindly))
                     keeper_.store(0, mo_relaxed, $);
                 else if (!keeper_.compare_exchange_strong(expected, 0, mo_acq_rel, $)) // acq_rel[keeper]
-                    return; // somebody took it
+                    return;                                                            // somebody took it
             }
             use();
         } else {
             int seen = keeper_.load(unless(takes_relaxed, mo_acquire), $); // acquire[keeper]
-            if (seen == 0)
-                return;
+            if (seen == 0) return;
             if (seeded(takes_blindly))
                 keeper_.store(0, mo_relaxed, $);
             else if (!keeper_.compare_exchange_strong(seen, 0, unless(takes_relaxed, mo_acq_rel), $)) // acq_rel[keeper]
@@ -49,10 +46,8 @@ struct keeper : rl::test_suite<keeper, 3> {
     }
 };
 
-const registration here{{"keeper",
-                         {"keeps_relaxed", "takes_relaxed", "takes_blindly", "returns_blindly"},
-                         search<keeper>,
-                         {4, 20000}}};
+const registration here{
+    {"keeper", {"keeps_relaxed", "takes_relaxed", "takes_blindly", "returns_blindly"}, search<keeper>, {4, 20000}}};
 
 } // namespace
 } // namespace model

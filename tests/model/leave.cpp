@@ -1,5 +1,6 @@
-// A hart leaves while something is made ready: src/core/sched.cpp yield, src/model/spmd/scheduler.cpp push_ready and call_hart, and
-// src/core/base.cpp request and yielded. A root with the only hart there is; two threads without a hart make a context ready each.
+// A hart leaves while something is made ready: src/core/sched.cpp yield, src/model/spmd/scheduler.cpp push_ready and
+// call_hart, and src/core/base.cpp request and yielded. A root with the only hart there is; two threads without a hart
+// make a context ready each.
 #include "account.hpp"
 
 namespace model {
@@ -8,8 +9,15 @@ namespace {
 using namespace account;
 
 enum bug {
-    none, leaver_ignores_wants, wants_only_when_short, call_without_fence, leave_without_fence, request_drops_wants, request_looks_never,
-    put_without_fence, request_without_fence
+    none,
+    leaver_ignores_wants,
+    wants_only_when_short,
+    call_without_fence,
+    leave_without_fence,
+    request_drops_wants,
+    request_looks_never,
+    put_without_fence,
+    request_without_fence
 };
 
 struct leave : rl::test_suite<leave, 3> {
@@ -21,8 +29,7 @@ struct leave : rl::test_suite<leave, 3> {
 
     void before() {
         account_.store(one_hart, mo_relaxed, $);
-        for (auto *a : {&ready_, &idle_, &wanting_})
-            a->store(0, mo_relaxed, $);
+        for (auto *a : {&ready_, &idle_, &wanting_}) a->store(0, mo_relaxed, $);
         listed = false;
     }
     bool claim_idle() {
@@ -30,8 +37,7 @@ struct leave : rl::test_suite<leave, 3> {
         return bits && idle_.compare_exchange_strong(bits, 0u, mo_acq_rel, $, mo_relaxed, $); // acq_rel[idle]
     }
     bool reserve_wanting() {
-        if (wanting_.load(mo_relaxed, $) == 0)
-            return false;
+        if (wanting_.load(mo_relaxed, $) == 0) return false;
         lock_.acquire();
         const bool found = listed && reserve(account_);
         if (listed && (!found || wanted_of(account_.load(mo_relaxed, $)) == 0)) {
@@ -57,19 +63,15 @@ struct leave : rl::test_suite<leave, 3> {
     }
     void request() {
         if (harts_of(account_.load(mo_relaxed, $)) >= count) {
-            if (seeded(request_drops_wants))
-                want_none(account_);
+            if (seeded(request_drops_wants)) want_none(account_);
             return;
         }
         while (wanted_of(account_.load(mo_relaxed, $)) != 0) {
-            if (!claim_idle())
-                break;
-            if (!reserve(account_))
-                return release();
+            if (!claim_idle()) break;
+            if (!reserve(account_)) return release();
             worker.wake();
         }
-        if (wanted_of(account_.load(mo_relaxed, $)) == 0)
-            return;
+        if (wanted_of(account_.load(mo_relaxed, $)) == 0) return;
         lock_.acquire();
         if (!listed) {
             listed = true;
@@ -77,8 +79,7 @@ struct leave : rl::test_suite<leave, 3> {
         }
         lock_.release();
         fence_unless(request_without_fence); // seq_cst[demand]
-        if (!seeded(request_looks_never) && claim_idle())
-            release();
+        if (!seeded(request_looks_never) && claim_idle()) release();
     }
     void push_ready() {
         account_.fetch_add(one_pin, mo_acq_rel, $); // acq_rel[account]
@@ -89,14 +90,12 @@ struct leave : rl::test_suite<leave, 3> {
         unsigned a = account_.load(mo_relaxed, $);
         if (wanted_of(a) == 0 && (!seeded(wants_only_when_short) || harts_of(a) < count)) {
             want(account_, 1);
-            if (harts_of(account_.load(mo_relaxed, $)) < count || seeded(request_drops_wants))
-                request();
+            if (harts_of(account_.load(mo_relaxed, $)) < count || seeded(request_drops_wants)) request();
         }
         account_.fetch_sub(one_pin, mo_acq_rel, $); // acq_rel[account]
     }
     bool pop_ready() {
-        if (ready_.load(mo_relaxed, $) == 0)
-            return false;
+        if (ready_.load(mo_relaxed, $) == 0) return false;
         ready_lock.acquire();
         ready_.store(ready_.load(mo_relaxed, $) - 1, mo_relaxed, $);
         ready_lock.release();
@@ -106,18 +105,16 @@ struct leave : rl::test_suite<leave, 3> {
         unsigned a = account_.load(mo_relaxed, $);
         for (;;) {
             const bool stay = !seeded(leaver_ignores_wants) && wanted_of(a) != 0;
-            if (!account_.compare_exchange_weak(a, a - (stay ? one_wanted : one_hart), mo_acq_rel, $, mo_relaxed, $)) // acq_rel[account]
+            if (!account_.compare_exchange_weak(a, a - (stay ? one_wanted : one_hart), mo_acq_rel, $, mo_relaxed,
+                                                $)) // acq_rel[account]
                 continue;
-            if (!stay)
-                break;
+            if (!stay) break;
             fence_unless(leave_without_fence); // seq_cst[team-leave]
             return;
         }
         for (;;) { // base_scheduler::yielded
-            if (reserve_wanting())
-                return;
-            if (!goes_on_after_put_idle())
-                break;
+            if (reserve_wanting()) return;
+            if (!goes_on_after_put_idle()) break;
         }
         worker.wait();
     }

@@ -1,6 +1,6 @@
-// comity_models NAME         0 when the protocol holds in all executions searched, and each of its seeded bugs is found
-// comity_models NAME BUG     only the search with that bug; with COMITY_MODEL_VERBOSE=1 it shows the execution that fails
 // comity_models              lists the models and their bugs
+// comity_models NAME         0 when the protocol holds in all executions searched and each of its seeded bugs is found
+// comity_models NAME BUG     only the search with that bug; COMITY_MODEL_VERBOSE=1 shows the execution that fails
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +26,8 @@ bool as_expected(const model::program &p, int bug) {
     if (child == 0) {
         model::seed = bug;
         const char *found = p.search(p.size);
-        std::printf("%s%s%s: %s\n", p.name, bug ? " with " : "", bug ? p.bugs[static_cast<unsigned>(bug) - 1] : "", found ? found : "holds");
+        std::printf("%s%s%s: %s\n", p.name, bug ? " with " : "", bug ? p.bugs[static_cast<unsigned>(bug) - 1] : "",
+                    found ? found : "holds");
         std::fflush(stdout);
         _exit((found != nullptr) == (bug != 0) ? 0 : 1);
     }
@@ -37,13 +38,11 @@ bool as_expected(const model::program &p, int bug) {
 int run(const model::program &p, const char *only) {
     bool good = only || as_expected(p, 0), known = !only;
     for (unsigned i = 0; i < p.bugs.size(); ++i) {
-        if (*p.bugs[i] == 0 || (only && std::strcmp(only, p.bugs[i])))
-            continue;
+        if (*p.bugs[i] == 0 || (only && std::strcmp(only, p.bugs[i]))) continue;
         known = true;
         good = as_expected(p, static_cast<int>(i) + 1) && good;
     }
-    if (!known)
-        std::fprintf(stderr, "%s: no bug is called %s\n", p.name, only);
+    if (!known) std::fprintf(stderr, "%s: no bug is called %s\n", p.name, only);
     return !known ? 2 : good ? 0 : 1;
 }
 
@@ -53,13 +52,11 @@ int main(int argc, char **argv) {
     if (argc == 1) {
         for (const auto &p : model::programs())
             for (const char *bug : p.bugs)
-                if (*bug)
-                    std::printf("%s %s\n", p.name, bug);
+                if (*bug) std::printf("%s %s\n", p.name, bug);
         return 0;
     }
     for (const auto &p : model::programs())
-        if (!std::strcmp(p.name, argv[1]))
-            return run(p, argc > 2 ? argv[2] : nullptr);
+        if (!std::strcmp(p.name, argv[1])) return run(p, argc > 2 ? argv[2] : nullptr);
     std::fprintf(stderr, "no model is called %s\n", argv[1]);
     return 2;
 }

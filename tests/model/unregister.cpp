@@ -1,5 +1,6 @@
-// Unregister's wait: src/core/sched.cpp, end_sched, reserve, yield and resume_registrant. A scheduler with one hart, its registrant's,
-// ends, while a waker that still holds a pin wants a hart for it, and a hart of its parent looks whom it may enter.
+// Unregister's wait: src/core/sched.cpp, end_sched, reserve, yield and resume_registrant. A scheduler with one hart,
+// its registrant's, ends, while a waker that still holds a pin wants a hart for it, and a hart of its parent looks whom
+// it may enter.
 #include "account.hpp"
 
 namespace model {
@@ -8,7 +9,14 @@ namespace {
 using namespace account;
 
 enum bug {
-    none, decides_in_steps, forgets_the_pin, last_hart_just_leaves, closes_after_leaving, leave_relaxed, reserves_unlisted, enters_unreserved
+    none,
+    decides_in_steps,
+    forgets_the_pin,
+    last_hart_just_leaves,
+    closes_after_leaving,
+    leave_relaxed,
+    reserves_unlisted,
+    enters_unreserved
 };
 
 struct unregister : rl::test_suite<unregister, 3> {
@@ -28,10 +36,11 @@ struct unregister : rl::test_suite<unregister, 3> {
         unsigned a = account_.load(mo_relaxed, $);
         for (;;) {
             const bool stay = wanted_of(a) != 0 && !(a & closing);
-            if (!account_.compare_exchange_weak(a, a - (stay ? one_wanted : one_hart), unless(leave_relaxed, mo_acq_rel), $, mo_relaxed, $)) // acq_rel[account]
+            if (!account_.compare_exchange_weak(a, a - (stay ? one_wanted : one_hart),
+                                                unless(leave_relaxed, mo_acq_rel), $, mo_relaxed,
+                                                $)) // acq_rel[account]
                 continue;
-            if (!stay)
-                return harts_of(a) == 1 && (a & closing);
+            if (!stay) return harts_of(a) == 1 && (a & closing);
         }
     }
     void resume_registrant() {
@@ -40,8 +49,7 @@ struct unregister : rl::test_suite<unregister, 3> {
         resumed.wake();
     }
     void yield() {
-        if (leave() && !seeded(last_hart_just_leaves))
-            resume_registrant();
+        if (leave() && !seeded(last_hart_just_leaves)) resume_registrant();
     }
     void close_and_leave() {
         bool last;
@@ -52,18 +60,15 @@ struct unregister : rl::test_suite<unregister, 3> {
             account_.fetch_or(closing, mo_acq_rel, $); // acq_rel[account]
             last = leave();
         }
-        if (last)
-            resume_registrant();
+        if (last) resume_registrant();
         resumed.wait();
     }
     void end_sched() {
         if (seeded(decides_in_steps)) {
             want_none(account_);
-            if (harts_of(account_.load(mo_acquire, $)) > 1)
-                close_and_leave();
+            if (harts_of(account_.load(mo_acquire, $)) > 1) close_and_leave();
             rl::linear_backoff b;
-            while (pins_of(account_.load(mo_acquire, $)) != 0)
-                b.yield($);
+            while (pins_of(account_.load(mo_acquire, $)) != 0) b.yield($);
             return;
         }
         unsigned expected = one_hart;
@@ -102,15 +107,12 @@ struct unregister : rl::test_suite<unregister, 3> {
             children.acquire();
             if (listed) {
                 found = seeded(enters_unreserved) || reserve(account_);
-                if (!found || wanted_of(account_.load(mo_relaxed, $)) == 0)
-                    listed = false;
+                if (!found || wanted_of(account_.load(mo_relaxed, $)) == 0) listed = false;
             }
             children.release();
         }
-        if (!found)
-            return;
-        if (seeded(enters_unreserved))
-            account_.fetch_add(one_hart, mo_acq_rel, $);
+        if (!found) return;
+        if (seeded(enters_unreserved)) account_.fetch_add(one_hart, mo_acq_rel, $);
         RL_ASSERT(ended($) == 0);
         inside($) = 1;
         inside($) = 0;
@@ -120,8 +122,8 @@ struct unregister : rl::test_suite<unregister, 3> {
 };
 
 const registration here{{"unregister",
-                         {"decides_in_steps", "forgets_the_pin", "last_hart_just_leaves", "closes_after_leaving", "leave_relaxed",
-                          "reserves_unlisted", "enters_unreserved"},
+                         {"decides_in_steps", "forgets_the_pin", "last_hart_just_leaves", "closes_after_leaving",
+                          "leave_relaxed", "reserves_unlisted", "enters_unreserved"},
                          search<unregister>,
                          {3, 30000}}};
 

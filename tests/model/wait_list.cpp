@@ -1,13 +1,11 @@
-// The wait list: src/sync/wait_list.cpp. Two contexts wait until a ticket can be had; the third thread makes the tickets, one by one with
-// wake_one, or both with wake_all.
+// The wait list: src/sync/wait_list.cpp. Two contexts wait until a ticket can be had; the third thread makes the
+// tickets, one by one with wake_one, or both with wake_all.
 #include "checker.hpp"
 
 namespace model {
 namespace {
 
-enum bug {
-    none, enqueue_without_fence, wake_without_fence, no_second_look, count_after_the_look, wakes_half
-};
+enum bug { none, enqueue_without_fence, wake_without_fence, no_second_look, count_after_the_look, wakes_half };
 
 template <bool All> struct wait_list : rl::test_suite<wait_list<All>, 3> {
     atomic<unsigned> count_, tickets;
@@ -24,12 +22,10 @@ template <bool All> struct wait_list : rl::test_suite<wait_list<All>, 3> {
     bool ready() { return tickets.load(mo_acquire, $) != 0; }
     bool enqueue(int c) {
         lock_.acquire();
-        if (!seeded(count_after_the_look))
-            count_.store(count_.load(mo_relaxed, $) + 1, mo_relaxed, $);
+        if (!seeded(count_after_the_look)) count_.store(count_.load(mo_relaxed, $) + 1, mo_relaxed, $);
         fence_unless(enqueue_without_fence); // seq_cst[wait-list]
         const bool wait = seeded(no_second_look) || !ready();
-        if (seeded(count_after_the_look))
-            count_.store(count_.load(mo_relaxed, $) + 1, mo_relaxed, $);
+        if (seeded(count_after_the_look)) count_.store(count_.load(mo_relaxed, $) + 1, mo_relaxed, $);
         if (wait)
             list[length++] = c;
         else
@@ -39,27 +35,22 @@ template <bool All> struct wait_list : rl::test_suite<wait_list<All>, 3> {
     }
     void wait(int me) {
         while (!ready())
-            if (enqueue(me))
-                resumed[me].wait();
+            if (enqueue(me)) resumed[me].wait();
     }
     void wake_all() {
         fence_unless(wake_without_fence); // seq_cst[wait-list]
-        if (count_.load(mo_relaxed, $) == 0)
-            return;
+        if (count_.load(mo_relaxed, $) == 0) return;
         lock_.acquire();
         int first[2], n = length;
-        for (int i = 0; i < n; ++i)
-            first[i] = list[i];
+        for (int i = 0; i < n; ++i) first[i] = list[i];
         length = 0;
         count_.store(0, mo_relaxed, $);
         lock_.release();
-        for (int i = 0; i < (seeded(wakes_half) ? n / 2 : n); ++i)
-            resumed[first[i]].wake();
+        for (int i = 0; i < (seeded(wakes_half) ? n / 2 : n); ++i) resumed[first[i]].wake();
     }
     void wake_one() {
         fence_unless(wake_without_fence); // seq_cst[wait-list]
-        if (count_.load(mo_relaxed, $) == 0)
-            return;
+        if (count_.load(mo_relaxed, $) == 0) return;
         int c = -1;
         lock_.acquire();
         if (length) {
@@ -69,16 +60,14 @@ template <bool All> struct wait_list : rl::test_suite<wait_list<All>, 3> {
             count_.store(count_.load(mo_relaxed, $) - 1, mo_relaxed, $);
         }
         lock_.release();
-        if (c >= 0)
-            resumed[c].wake();
+        if (c >= 0) resumed[c].wake();
     }
     void thread(unsigned id) {
         if (id < 2) {
             for (;;) { // a ticket for each: who finds it taken waits again
                 wait(static_cast<int>(id));
                 unsigned n = tickets.load(mo_relaxed, $);
-                if (n && tickets.compare_exchange_strong(n, n - 1, mo_acq_rel, $))
-                    break;
+                if (n && tickets.compare_exchange_strong(n, n - 1, mo_acq_rel, $)) break;
             }
             RL_ASSERT(payload($) == 1);
         } else {
@@ -96,10 +85,11 @@ template <bool All> struct wait_list : rl::test_suite<wait_list<All>, 3> {
     }
 };
 
-const registration all{{"wait_list_all",
-                        {"enqueue_without_fence", "wake_without_fence", "no_second_look", "count_after_the_look", "wakes_half"},
-                        search<wait_list<true>>,
-                        {2, 20000}}};
+const registration all{
+    {"wait_list_all",
+     {"enqueue_without_fence", "wake_without_fence", "no_second_look", "count_after_the_look", "wakes_half"},
+     search<wait_list<true>>,
+     {2, 20000}}};
 const registration one{{"wait_list_one",
                         {"enqueue_without_fence", "wake_without_fence", "no_second_look", "count_after_the_look"},
                         search<wait_list<false>>,

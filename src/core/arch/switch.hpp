@@ -11,12 +11,13 @@ extern "C" {
 // after(arg) before the primitive that saved `to` returns: by then the old stack is free for others to run on.
 void comity_arch_switch(void **save, void *to, after_fn after, void *arg);
 
-// Saves the caller in *save and calls entry(a, b) on the stack that ends at stack_top (16-byte aligned). entry must not return.
+// Saves the caller in *save and calls entry(a, b) on the stack that ends at stack_top (16-byte aligned). entry must not
+// return.
 void comity_arch_save_call(void **save, void *stack_top, entry_fn entry, void *a, void *b);
 
-// Saves the caller in *save like the others, and calls entry(a, b) on the stack that ends at stack_top. If entry returns, the caller goes on
-// by an ordinary return, without its registers being loaded (return on completion: Iwasaki, section 3.4.1); if the caller is resumed
-// from *save by a switch instead, entry must not return.
+// Saves the caller in *save like the others, and calls entry(a, b) on the stack that ends at stack_top. If entry
+// returns, the caller goes on by an ordinary return, without its registers being loaded (return on completion: Iwasaki,
+// section 3.4.1); if the caller is resumed from *save by a switch instead, entry must not return.
 void comity_arch_call(void **save, void *stack_top, entry_fn entry, void *a, void *b);
 
 // Calls entry(a, b) on the stack that ends at stack_top; the current stack's contents are dead.

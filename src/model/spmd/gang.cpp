@@ -1,5 +1,6 @@
-// Gangs: ranks that wait for each other without telling Comity must all have a kernel thread that really runs. Those that no
-// hart takes up at once are promoted: the operating system shares the cores between them, as it would have done without Comity.
+// Gangs: ranks that wait for each other without telling Comity must all have a kernel thread that really runs. Those
+// that no hart takes up at once are promoted: the operating system shares the cores between them, as it would have done
+// without Comity.
 #include "core/base.hpp"
 #include "core/chaos.hpp"
 #include "core/promotion.hpp"
@@ -13,17 +14,16 @@ using core::base;
 
 // Each rank gets a hart for itself, or a kernel thread.
 void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
-    if (parent != &base())
-        ask_for_harts(ranks);
+    if (parent != &base()) ask_for_harts(ranks);
     // A hart that spins in the team takes its ranks within a fraction of a microsecond.
     const std::uint64_t from = sys::ticks(), most = core::ticks_per_us();
-    while (sys::ticks() - from < most && has_ranks())
-        sys::cpu_relax();
-    const std::uint64_t r = slots_[k->carried->id].range.load(std::memory_order_relaxed); // of a gang all ranks start in this slot
+    while (sys::ticks() - from < most && has_ranks()) sys::cpu_relax();
+    const std::uint64_t r =
+        slots_[k->carried->id].range.load(std::memory_order_relaxed); // of a gang all ranks start in this slot
     unsigned left = slot::begin(r) < slot::end(r) ? slot::end(r) - slot::begin(r) : 0;
-    // A hart that is idle is woken, which costs no more than waking another kernel thread, and stays for the next region.
-    if (left != 0 && parent == &base())
-        left -= harts_that_come(left);
+    // A hart that is idle is woken, which costs no more than waking another kernel thread, and stays for the next
+    // region.
+    if (left != 0 && parent == &base()) left -= harts_that_come(left);
     for (int rank; left != 0 && (rank = claim(k)) >= 0; --left) {
         member *m = members_[rank];
         if (!core::promotable(m->c) || !core::promote(m->c, member_main, m))
@@ -32,13 +32,12 @@ void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
     }
 }
 
-// Wakes at most `wanted` idle harts for this root team; returns how many surely come: whoever takes one of what it wants enters the team or stays in it.
-// What cannot be had now is not wanted later.
+// Wakes at most `wanted` idle harts for this root team; returns how many surely come: whoever takes one of what it
+// wants enters the team or stays in it. What cannot be had now is not wanted later.
 unsigned team::harts_that_come(unsigned wanted) noexcept {
     base().withdraw(this);
     want_none();
-    if (harts_of(account.load(std::memory_order_relaxed)) >= base().hart_count())
-        return 0;
+    if (harts_of(account.load(std::memory_order_relaxed)) >= base().hart_count()) return 0;
     want(wanted);
     base().request(this);
     const unsigned still = wanted_of(account.load(std::memory_order_relaxed));
@@ -47,14 +46,13 @@ unsigned team::harts_that_come(unsigned wanted) noexcept {
     return still < wanted ? wanted - still : 0;
 }
 
-// After the region: its kernel thread may still be on the way to sleep, on the TLS of a context that the next region resumes.
+// After the region: its kernel thread may still be on the way to sleep, on the TLS of a context that the next region
+// resumes.
 void team::await_promoted(unsigned ranks) noexcept {
     for (unsigned i = 1; i < ranks; ++i) {
         member *m = members_[i];
-        if (!m->promoted)
-            continue;
-        while (!core::promotion_over(m->c))
-            sys::yield_kernel_thread();
+        if (!m->promoted) continue;
+        while (!core::promotion_over(m->c)) sys::yield_kernel_thread();
         m->promoted = false;
     }
 }

@@ -1,4 +1,5 @@
-// Teams as the harts in them see them: what to do next. Everything here but finish and yield_to_others runs on transition contexts.
+// Teams as the harts in them see them: what to do next. Everything here but finish and yield_to_others runs on
+// transition contexts.
 #include "model/spmd/scheduler.hpp"
 
 #include "core/base.hpp"
@@ -26,9 +27,7 @@ void on_unblock(comity_sched_t *self, comity_context_t *c) {
     as_team(self)->push_ready(core::unwrap(c), core::unwrap(c), 1);
 }
 
-bool other_work(core::sched *self) noexcept {
-    return static_cast<team *>(self)->has_work(core::current_carrier());
-}
+bool other_work(core::sched *self) noexcept { return static_cast<team *>(self)->has_work(core::current_carrier()); }
 
 void unblock_all(core::sched *self, context *first) noexcept {
     auto *t = static_cast<team *>(self);
@@ -45,13 +44,13 @@ void unblock_all(core::sched *self, context *first) noexcept {
         tail = first;
         ++n;
     }
-    if (n)
-        t->push_ready(head, tail, n);
+    if (n) t->push_ready(head, tail, n);
 }
 
 } // namespace
 
-constexpr comity_sched_callbacks_t team_callbacks{nullptr, on_unregister, on_request, on_hart, on_yield, on_block, on_unblock};
+constexpr comity_sched_callbacks_t team_callbacks{nullptr,  on_unregister, on_request, on_hart,
+                                                  on_yield, on_block,      on_unblock};
 constexpr core::sched_hooks team_hooks{other_work, unblock_all};
 
 std::uint64_t wake_ticks() noexcept { return 50 * core::ticks_per_us(); }
@@ -64,24 +63,24 @@ int team::claim(carrier *k) noexcept {
     std::uint64_t r = own.range.load(std::memory_order_relaxed);
     while (slot::begin(r) < slot::end(r)) {
         const std::uint32_t b = slot::begin(r);
-        if (own.range.compare_exchange_weak(r, slot::pack(b + 1, slot::end(r)) | (r & slot::gang), std::memory_order_acq_rel, // acq_rel[team-ranks]
+        if (own.range.compare_exchange_weak(r, slot::pack(b + 1, slot::end(r)) | (r & slot::gang),
+                                            std::memory_order_acq_rel, // acq_rel[team-ranks]
                                             std::memory_order_relaxed))
             return static_cast<int>(b);
     }
     return steal(k);
 }
 
-// Takes the back half of another hart's range, runs its first rank and keeps the others in the own slot, which is empty.
+// Takes the back half of another hart's range, runs its first rank and keeps the others in the own slot, which is
+// empty.
 int team::steal(carrier *k) noexcept {
     // Alone in a team whose ranks all started in one slot: nobody left any behind, since harts leave with empty slots.
-    if (!lingering && harts_of(account.load(std::memory_order_relaxed)) == 1)
-        return -1;
+    if (!lingering && harts_of(account.load(std::memory_order_relaxed)) == 1) return -1;
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     const unsigned from = core::chaos_on ? core::chaos_random() % harts : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
         const unsigned victim = (from + i) % harts;
-        if (victim == own || slots_[victim].empty())
-            continue;
+        if (victim == own || slots_[victim].empty()) continue;
         if (const int rank = steal_from(slots_[victim], slots_[own]); rank >= 0) {
             ++k->count.steals;
             return rank;
@@ -94,7 +93,8 @@ int team::steal(carrier *k) noexcept {
 
 int team::steal_from(slot &victim, slot &own) noexcept {
     std::uint64_t mine = own.range.load(std::memory_order_relaxed);
-    if (slot::begin(mine) < slot::end(mine) || !own.range.compare_exchange_strong(mine, slot::stealing, std::memory_order_acq_rel)) // acq_rel[team-ranks]
+    if (slot::begin(mine) < slot::end(mine) ||
+        !own.range.compare_exchange_strong(mine, slot::stealing, std::memory_order_acq_rel)) // acq_rel[team-ranks]
         return -1;
     core::chaos_point();
     std::uint64_t rest = 0;
@@ -104,7 +104,8 @@ int team::steal_from(slot &victim, slot &own) noexcept {
         const std::uint32_t b = slot::begin(r), e = slot::end(r);
         // A gang's ranks may not wait behind one another in a hart's pocket, so of those only the last is taken.
         const std::uint32_t middle = (r & slot::gang) ? e - 1 : b + (e - b) / 2;
-        if (victim.range.compare_exchange_weak(r, slot::pack(b, middle) | (r & slot::gang), std::memory_order_acq_rel, std::memory_order_acquire)) { // acq_rel[team-ranks]
+        if (victim.range.compare_exchange_weak(r, slot::pack(b, middle) | (r & slot::gang), std::memory_order_acq_rel,
+                                               std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
             rest = slot::pack(middle + 1, e);
             break;
@@ -139,7 +140,8 @@ void team::finish(member *m) noexcept {
     context *c = m->c;
     carrier *k = c->on;
     if (generation != core::generation()) [[unlikely]]
-        sys::fatal("a parallel region", "this process was forked by one of its inner threads; such a child must exec or _exit");
+        sys::fatal("a parallel region",
+                   "this process was forked by one of its inner threads; such a child must exec or _exit");
     if (core::is_promoted(c)) [[unlikely]]
         return core::demote(c, promoted_ends, m);
     slot &s = slots_[k->carried->id];
@@ -147,9 +149,11 @@ void team::finish(member *m) noexcept {
     if (const int rank = claim(k); rank >= 0)
         return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.
-    if (unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished) && (!master->home || master->home == k)) { // acquire[team-join]
+    if (unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished) &&
+        (!master->home || master->home == k)) { // acquire[team-join]
         s.finished = 0;
-        return core::switch_to(c, master, [](void *t) { static_cast<team *>(t)->unfinished_.store(0, std::memory_order_relaxed); }, this);
+        return core::switch_to(
+            c, master, [](void *t) { static_cast<team *>(t)->unfinished_.store(0, std::memory_order_relaxed); }, this);
     }
     core::pause(c, member_parks, this);
 }
@@ -160,8 +164,7 @@ void team::member_parks(context *, void *argument) { static_cast<team *>(argumen
 bool team::flush(carrier *k) noexcept {
     slot &s = slots_[k->carried->id];
     const std::uint32_t n = s.finished;
-    if (n == 0)
-        return false;
+    if (n == 0) return false;
     s.finished = 0;
     core::chaos_point();
     return unfinished_.fetch_sub(n, std::memory_order_acq_rel) == (master_waiting | n); // acq_rel[team-join]
@@ -185,8 +188,7 @@ bool team::has_work(carrier *k) const noexcept {
 bool team::has_ranks() const noexcept {
     const unsigned harts = base().hart_count();
     for (unsigned i = 0; i < harts; ++i)
-        if (!slots_[i].empty())
-            return true;
+        if (!slots_[i].empty()) return true;
     return false;
 }
 
@@ -194,32 +196,25 @@ void team::step(carrier *k) noexcept {
     const int hart = k->carried->id;
     slots_[hart].set_present(true);
     for (;;) {
-        if (flush(k))
-            resume_master(k); // returns when the master must go on elsewhere
-        if (core::home_ready(k, this))
-            core::go_home(k, this);
-        if (context *c = pop_ready())
-            core::resume(k, c);
-        if (const int rank = claim(k); rank >= 0)
-            resume_member(k, static_cast<unsigned>(rank));
+        if (flush(k)) resume_master(k); // returns when the master must go on elsewhere
+        if (core::home_ready(k, this)) core::go_home(k, this);
+        if (context *c = pop_ready()) core::resume(k, c);
+        if (const int rank = claim(k); rank >= 0) resume_member(k, static_cast<unsigned>(rank));
         if (core::sched *child = pick_child()) {
             slots_[hart].set_present(false);
             core::enter(k, child);
         }
-        if (parent != &base())
-            break;
+        if (parent != &base()) break;
         // The root's harts wait for new work for a while: the next region mostly follows soon.
         const std::uint32_t seen = signal_.load(std::memory_order_acquire); // acquire[team-signal]
         const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
         bool work = false;
         for (unsigned i = 1; !(i % 64 == 0 && sys::ticks() - from > most); ++i) {
             work = !slots_[hart].empty() || signal_.load(std::memory_order_relaxed) != seen || has_work(k);
-            if (work || draining_.load(std::memory_order_relaxed) || base().pressed())
-                break;
+            if (work || draining_.load(std::memory_order_relaxed) || base().pressed()) break;
             sys::cpu_relax();
         }
-        if (!work)
-            break;
+        if (!work) break;
     }
     idle(k);
 }
@@ -233,14 +228,12 @@ void team::idle(carrier *k) noexcept {
 // ---- Ready contexts
 
 context *team::pop_ready() noexcept {
-    if (ready_count_.load(std::memory_order_relaxed) == 0)
-        return nullptr;
+    if (ready_count_.load(std::memory_order_relaxed) == 0) return nullptr;
     ready_lock_.lock();
     context *c = ready_first_;
     if (c) {
         ready_first_ = c->next;
-        if (!ready_first_)
-            ready_last_ = nullptr;
+        if (!ready_first_) ready_last_ = nullptr;
         ready_count_.store(ready_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
     ready_lock_.unlock();
@@ -301,14 +294,13 @@ void team::child_wants(core::sched *child) noexcept {
     call_hart(1);
 }
 
-// Something was made ready: a hart that is about to leave finds it wanted and stays (core::yield); if there are too few harts, the parent hears of it.
-// Mostly it is wanted already.
+// Something was made ready: a hart that is about to leave finds it wanted and stays (core::yield); if there are too few
+// harts, the parent hears of it. Mostly it is wanted already.
 void team::call_hart(unsigned n) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
     core::chaos_point();
     std::uint64_t a = account.load(std::memory_order_relaxed);
-    if (wanted_of(a) != 0)
-        return;
+    if (wanted_of(a) != 0) return;
     const std::uint32_t harts = base().hart_count(), missing = harts - (harts_of(a) < harts ? harts_of(a) : harts);
     want(n < missing ? n : missing ? missing : 1);
     a = account.load(std::memory_order_relaxed);
@@ -317,14 +309,12 @@ void team::call_hart(unsigned n) noexcept {
 }
 
 core::sched *team::pick_child() noexcept {
-    if (child_count_.load(std::memory_order_relaxed) == 0)
-        return nullptr;
+    if (child_count_.load(std::memory_order_relaxed) == 0) return nullptr;
     children_lock_.lock();
     core::sched *found = nullptr;
     while (child_first_ && !found) {
         core::sched *child = child_first_;
-        if (child->reserve())
-            found = child;
+        if (child->reserve()) found = child;
         if (!found || wanted_of(child->account.load(std::memory_order_relaxed)) == 0) {
             child_first_ = child->next_wanting;
             child->listed = false;

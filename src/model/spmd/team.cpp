@@ -16,12 +16,11 @@ namespace comity::spmd {
 using core::base;
 
 namespace {
-std::size_t stack_size = 0; // set_stack_size
+std::size_t stack_size = 0;                               // set_stack_size
 std::atomic<void (*)(int harts)> region_watcher{nullptr}; // by watch_regions
 
 void report(int harts) noexcept {
-    if (auto *watcher = region_watcher.load(std::memory_order_relaxed))
-        watcher(harts);
+    if (auto *watcher = region_watcher.load(std::memory_order_relaxed)) watcher(harts);
 }
 
 } // namespace
@@ -40,8 +39,7 @@ team *team::create(context *master) noexcept {
     auto *t = new (std::nothrow) team();
     const unsigned harts = base().hart_count();
     auto *slots = new (std::nothrow) slot[harts];
-    if (!t || !slots)
-        sys::fatal("making a team", "no memory");
+    if (!t || !slots) sys::fatal("making a team", "no memory");
     t->master = master;
     t->slots_ = slots;
     t->generation = core::generation();
@@ -57,18 +55,15 @@ void team::destroy() noexcept {
     }
     std::free(members_);
     delete[] slots_;
-    if (deeper)
-        deeper->destroy();
+    if (deeper) deeper->destroy();
     delete this;
 }
 
 unsigned team::grow(unsigned ranks) noexcept {
-    if (ranks <= capacity)
-        return ranks;
+    if (ranks <= capacity) return ranks;
     if (ranks > room_) {
         auto **more = static_cast<member **>(std::realloc(members_, ranks * sizeof(member *)));
-        if (!more)
-            return capacity;
+        if (!more) return capacity;
         members_ = more;
         room_ = ranks;
     }
@@ -78,8 +73,8 @@ unsigned team::grow(unsigned ranks) noexcept {
         if (!c) {
             static std::atomic<bool> warned{false};
             if (!warned.exchange(true, std::memory_order_relaxed))
-                sys::warn("a parallel region gets %u ranks instead of %u: %s; see ulimit -u and COMITY_STACK_SIZE", capacity, ranks,
-                          error == EAGAIN ? "no more threads to be had" : "no memory for stacks");
+                sys::warn("a parallel region gets %u ranks instead of %u: %s; see ulimit -u and COMITY_STACK_SIZE",
+                          capacity, ranks, error == EAGAIN ? "no more threads to be had" : "no memory for stacks");
             break;
         }
         members_[capacity] = new member{this, capacity, c};
@@ -99,8 +94,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     enter_region(c->on);
     const unsigned most = ranks < base().hart_count() ? ranks : base().hart_count();
     const int reported = parent == &base() && most > 1 ? static_cast<int>(most) : 0;
-    if (reported)
-        report(reported);
+    if (reported) report(reported);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     distribute(c->on, ranks, kind);
     if (kind == region_kind::gang)
@@ -109,12 +103,10 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
         ask_for_harts(ranks);
     body(arg, 0);
     join(c);
-    if (kind == region_kind::gang)
-        await_promoted(ranks);
+    if (kind == region_kind::gang) await_promoted(ranks);
     leave_region(c->on);
     busy = false;
-    if (reported)
-        report(-reported);
+    if (reported) report(-reported);
     work_ticks_ += sys::ticks() - from;
 }
 
@@ -141,7 +133,7 @@ void team::leave_region(carrier *k) noexcept {
     }
     slots_[k->carried->id].set_present(false);
     if (lingering) {
-        want_none(); // or harts would be woken for nothing
+        want_none();                                            // or harts would be woken for nothing
         account.fetch_sub(one_hart, std::memory_order_acq_rel); // acq_rel[account]
         master->owner = &base();
         k->current_sched = &base();
@@ -152,8 +144,7 @@ void team::leave_region(carrier *k) noexcept {
 }
 
 void team::close() noexcept {
-    if (!registered())
-        return;
+    if (!registered()) return;
     draining_.store(true, std::memory_order_relaxed);
     core::end_sched(this, 0); // idle harts look at draining_ all the time
     base().withdraw(this);
@@ -167,34 +158,32 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     unsigned end = ranks;
     if (lingering && kind != region_kind::gang && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
         unsigned others = 0;
-        for (unsigned i = 0; i < harts; ++i)
-            others += i != own && slots_[i].present.load(std::memory_order_relaxed);
+        for (unsigned i = 0; i < harts; ++i) others += i != own && slots_[i].present.load(std::memory_order_relaxed);
         for (unsigned i = harts; i-- > 0 && others != 0;) {
-            if (i == own || !slots_[i].present.load(std::memory_order_relaxed))
-                continue;
+            if (i == own || !slots_[i].present.load(std::memory_order_relaxed)) continue;
             const unsigned share = end / (others + 1);
             std::uint64_t r = slots_[i].range.load(std::memory_order_relaxed);
             --others;
             if (share != 0 && r != slot::stealing &&
-                slots_[i].range.compare_exchange_strong(r, slot::pack(end - share, end), std::memory_order_acq_rel)) // acq_rel[team-ranks]
+                slots_[i].range.compare_exchange_strong(r, slot::pack(end - share, end),
+                                                        std::memory_order_acq_rel)) // acq_rel[team-ranks]
                 end -= share;
         }
     }
     if (end > 1)
-        slots_[own].range.store(slot::pack(1, end) | (kind == region_kind::gang ? slot::gang : 0), std::memory_order_release); // release[team-ranks]
+        slots_[own].range.store(slot::pack(1, end) | (kind == region_kind::gang ? slot::gang : 0),
+                                std::memory_order_release); // release[team-ranks]
 }
 
-// Waking a sleeping hart costs some 50 us of its time and 5 of ours. So regions that are shorter on the whole must have added up to that before
-// it is worth while (the rent-or-buy rule); a hart that spins is asked at once.
+// Waking a sleeping hart costs some 50 us of its time and 5 of ours. So regions that are shorter on the whole must have
+// added up to that before it is worth while (the rent-or-buy rule); a hart that spins is asked at once.
 void team::ask_for_harts(unsigned ranks) noexcept {
     const unsigned harts = base().hart_count();
     const std::uint32_t most = ranks < harts ? ranks : harts;
     const std::uint64_t a = account.load(std::memory_order_relaxed);
-    if (harts_of(a) >= most)
-        return;
+    if (harts_of(a) >= most) return;
     if (parent == &base()) {
-        if (wanted_of(a) != 0 || work_ticks_ < wake_ticks())
-            return;
+        if (wanted_of(a) != 0 || work_ticks_ < wake_ticks()) return;
         work_ticks_ = 0;
     }
     want(most - harts_of(a));
@@ -250,19 +239,15 @@ namespace {
 void end_teams(context *c) {
     auto *t = static_cast<team *>(c->hot);
     c->hot = nullptr;
-    if (!t)
-        return;
-    if (t->lingering && t->generation == core::generation())
-        t->close();
+    if (!t) return;
+    if (t->lingering && t->generation == core::generation()) t->close();
     t->destroy();
 }
 
 team *innermost_running(context *c) noexcept {
     team *t = static_cast<team *>(c->hot);
-    if (!t || !t->busy)
-        return nullptr;
-    while (t->deeper && t->deeper->busy)
-        t = t->deeper;
+    if (!t || !t->busy) return nullptr;
+    while (t->deeper && t->deeper->busy) t = t->deeper;
     return t;
 }
 
@@ -283,9 +268,8 @@ team *prepare(unsigned ranks) noexcept {
         c->at_end = end_teams;
     }
     const bool root = !around && k->adopted && c == k->native && c->owner == &base();
-    if (t->lingering && !root)
-        t->close(); // this time the caller is below another scheduler
-    if (t->lingering != root) // harts that linger in it read this
+    if (t->lingering && !root) t->close(); // this time the caller is below another scheduler
+    if (t->lingering != root)              // harts that linger in it read this
         t->lingering = root;
     t->last_size = t->grow(ranks);
     return t;
@@ -307,16 +291,14 @@ unsigned free_harts() noexcept {
     unsigned n = 1 + base().idle_count();
     if (k && k->native && k->native->hot) {
         auto *t = static_cast<team *>(k->native->hot);
-        if (t->lingering && !t->busy)
-            n += core::sched::harts_of(t->account.load(std::memory_order_relaxed));
+        if (t->lingering && !t->busy) n += core::sched::harts_of(t->account.load(std::memory_order_relaxed));
     }
     return n < base().hart_count() ? n : base().hart_count();
 }
 
 bool yield() noexcept {
     carrier *k = core::current_carrier();
-    if (!k || !k->carried || core::on_transition(k) || k->current_sched->callbacks != &team_callbacks)
-        return false;
+    if (!k || !k->carried || core::on_transition(k) || k->current_sched->callbacks != &team_callbacks) return false;
     return static_cast<team *>(k->current_sched)->yield_to_others(k->current);
 }
 

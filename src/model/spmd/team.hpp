@@ -1,7 +1,7 @@
-// Teams: the same function on n ranks at once (SPMD; Pan, section 6.1), kept hot between regions at every level of nesting
-// (Iwasaki, section 4.3.1). A team is a scheduler in the tree; its ranks are full contexts, so thread-local storage, errno and
-// exceptions are each rank's own. Ranks run on as many harts as the tree grants, at least on the caller's; they are not
-// guaranteed to run at the same time unless the region is a gang.
+// Teams: the same function on n ranks at once (SPMD; Pan, section 6.1), kept hot between regions at every level of
+// nesting (Iwasaki, section 4.3.1). A team is a scheduler in the tree; its ranks are full contexts, so thread-local
+// storage, errno and exceptions are each rank's own. Ranks run on as many harts as the tree grants, at least on the
+// caller's; they are not guaranteed to run at the same time unless the region is a gang.
 #pragma once
 
 #include "sys/shared.hpp"
@@ -15,10 +15,10 @@ class team;
 
 using body_fn = void (*)(void *arg, unsigned rank);
 
-// The calling context's hot team of the next level, made able to run `ranks` (>= 1) ranks. It may hold fewer when contexts
-// cannot be had (no memory or threads; one warning): size() says how many. Valid until the region ends or prepare is called
-// again by this context. A thread that Comity did not make is adopted and gets a hart first.
-// Any thread, or a context; not in a scheduler callback. May switch.
+// The calling context's hot team of the next level, made able to run `ranks` (>= 1) ranks. It may hold fewer when
+// contexts cannot be had (no memory or threads; one warning): size() says how many. Valid until the region ends or
+// prepare is called again by this context. A thread that Comity did not make is adopted and gets a hart first. Any
+// thread, or a context; not in a scheduler callback. May switch.
 COMITY_SHARED team *prepare(unsigned ranks) noexcept;
 
 COMITY_SHARED unsigned size(const team *t) noexcept;
@@ -29,23 +29,24 @@ enum class region_kind : unsigned char {
                  // run on kernel threads of their own
 };
 
-// Runs body(arg, r) for every r in [0, size): the caller is rank 0. Returns when all have returned. May switch; returns on
-// the caller's own kernel thread if the caller is an adopted thread.
+// Runs body(arg, r) for every r in [0, size): the caller is rank 0. Returns when all have returned. May switch; returns
+// on the caller's own kernel thread if the caller is an adopted thread.
 COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative) noexcept;
 
 // The stack of ranks made from now on, in bytes; 0: COMITY_STACK_SIZE. Any thread, not while regions run.
 COMITY_SHARED void set_stack_size(std::size_t bytes) noexcept;
 
-// How many harts the caller could have for a region right now: its own and those that nobody uses. A hint, stale at once.
-// Any thread. Never switches.
+// How many harts the caller could have for a region right now: its own and those that nobody uses. A hint, stale at
+// once. Any thread. Never switches.
 COMITY_SHARED unsigned free_harts() noexcept;
 
-// Calls watcher(harts) when an outermost region starts that may use so many harts (>= 2), and watcher(-harts) when it has
-// ended, in the thread that runs it. The watcher must not switch, nor call Comity but for hints. There is one watcher in the
-// process; nullptr: none. A region that runs when it is set may be reported by its end only. Any thread.
+// Calls watcher(harts) when an outermost region starts that may use so many harts (>= 2), and watcher(-harts) when it
+// has ended, in the thread that runs it. The watcher must not switch, nor call Comity but for hints. There is one
+// watcher in the process; nullptr: none. A region that runs when it is set may be reported by its end only. Any thread.
 COMITY_SHARED void watch_regions(void (*watcher)(int harts)) noexcept;
 
-// CPU time that Comity's own kernel threads have used so far, in nanoseconds. Any thread; a system call for each of them.
+// CPU time that Comity's own kernel threads have used so far, in nanoseconds. Any thread; a system call for each of
+// them.
 COMITY_SHARED std::int64_t workers_cpu_ns() noexcept;
 
 // Lets other ready contexts of the caller's scheduler run on this hart, if there are any; false when there are none.

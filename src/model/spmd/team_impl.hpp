@@ -21,24 +21,28 @@ struct member {
     bool promoted = false; // in this region; the master's
 };
 
-// What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half from the back.
+// What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half
+// from the back.
 struct alignas(64) slot {
-    // begin in the low half, end in the high half; empty when begin >= end. Changed by compare-exchange: the master fills it at the start of a region,
-    // harts take ranks out. A hart that steals marks its own, empty slot `stealing` before, so that the master leaves it alone until the booty is in.
+    // begin in the low half, end in the high half; empty when begin >= end. Changed by compare-exchange: the master
+    // fills it at the start of a region, harts take ranks out. A hart that steals marks its own, empty slot `stealing`
+    // before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
-    alignas(64) std::uint32_t finished = 0;  // ranks that ended here and are not yet subtracted from unfinished_; the owner's
-    alignas(64) std::atomic<bool> present{false}; // the hart is in this team; written by the owner, read by the master at each start
+    alignas(64) std::uint32_t finished =
+        0; // ranks that ended here and are not yet subtracted from unfinished_; the owner's
+    alignas(64) std::atomic<bool> present{
+        false}; // the hart is in this team; written by the owner, read by the master at each start
 
     void set_present(bool is) noexcept {
-        if (present.load(std::memory_order_relaxed) != is)
-            present.store(is, std::memory_order_relaxed);
+        if (present.load(std::memory_order_relaxed) != is) present.store(is, std::memory_order_relaxed);
     }
 
     static constexpr std::uint64_t stealing = 0x00000000'ffffffff; // empty, like every range with begin >= end
 
     static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r); }
     static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 32) & 0x7fffffff; }
-    // The ranks are those of a gang: a thief takes one at a time. In the word, so that it is that of the ranks one takes.
+    // The ranks are those of a gang: a thief takes one at a time. In the word, so that it is that of the ranks one
+    // takes.
     static constexpr std::uint64_t gang = std::uint64_t{1} << 63;
     static std::uint64_t pack(std::uint32_t b, std::uint32_t e) noexcept { return std::uint64_t{e} << 32 | b; }
     bool empty() const noexcept {
@@ -50,7 +54,7 @@ struct alignas(64) slot {
 void member_main(void *argument); // what a member's context runs
 
 class team : public core::sched {
-  public:
+public:
     static team *create(context *master) noexcept;
     void destroy() noexcept;
 
@@ -60,7 +64,8 @@ class team : public core::sched {
     void close() noexcept; // a root team that lingers: drives its harts out and unregisters it
 
     bool yield_to_others(context *c) noexcept;
-    // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that want harts?
+    // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that
+    // want harts?
     bool has_work(carrier *k) const noexcept;
     void push_ready(context *first, context *last, unsigned n) noexcept;
     void child_wants(core::sched *child) noexcept;
@@ -71,14 +76,14 @@ class team : public core::sched {
     // The body of a rank has returned.
     void finish(member *m) noexcept;
 
-    team *deeper = nullptr;      // the hot team of the same master, one level further in
+    team *deeper = nullptr; // the hot team of the same master, one level further in
     context *master = nullptr;
-    bool lingering = false;      // a root team, which stays registered between its regions
+    bool lingering = false;       // a root team, which stays registered between its regions
     std::uint32_t generation = 0; // of the process: members do not survive a fork
-    bool busy = false;           // a region runs
+    bool busy = false;            // a region runs
     unsigned capacity = 1, last_size = 0;
 
-  private:
+private:
     friend void member_main(void *);
     void enter_region(carrier *k) noexcept;
     void leave_region(carrier *k) noexcept;
@@ -108,21 +113,22 @@ class team : public core::sched {
 
     static constexpr std::uint32_t master_waiting = 0x80000000;
 
-    body_fn body_ = nullptr;     // of the region; written by the master before the slots are filled
+    body_fn body_ = nullptr; // of the region; written by the master before the slots are filled
     void *arg_ = nullptr;
     slot *slots_ = nullptr;      // one for each hart
     member **members_ = nullptr; // [1, capacity)
     unsigned room_ = 0;          // of members_
-    std::uint64_t work_ticks_ = 0;  // "Waking a sleeping hart": what regions took since a hart was last woken; the master's
+    std::uint64_t work_ticks_ =
+        0; // "Waking a sleeping hart": what regions took since a hart was last woken; the master's
     alignas(64) std::atomic<std::uint32_t> unfinished_{0}; // ranks but 0 that have not ended; and master_waiting
-    alignas(64) std::atomic<std::uint32_t> signal_{0};     // grows when there is something new to do: idle harts watch it
-    std::atomic<bool> draining_{false};                    // idle harts must leave
+    alignas(64) std::atomic<std::uint32_t> signal_{0}; // grows when there is something new to do: idle harts watch it
+    std::atomic<bool> draining_{false};                // idle harts must leave
     core::spinlock ready_lock_;
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
-    std::atomic<std::uint32_t> ready_count_{0};            // written under ready_lock_
+    std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
     core::spinlock children_lock_;
-    core::sched *child_first_ = nullptr;                   // children that want harts, under children_lock_, as are their links
-    std::atomic<std::uint32_t> child_count_{0};            // written under children_lock_
+    core::sched *child_first_ = nullptr;        // children that want harts, under children_lock_, as are their links
+    std::atomic<std::uint32_t> child_count_{0}; // written under children_lock_
 };
 
 } // namespace comity::spmd

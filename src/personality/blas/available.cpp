@@ -27,8 +27,7 @@ std::atomic<std::int64_t> paused_until{0};
 bool paused() noexcept { return paused_until.load(std::memory_order_relaxed) != 0; }
 
 int available() noexcept {
-    if (paused())
-        return 1;
+    if (paused()) return 1;
     const int busy = others.load(std::memory_order_relaxed) - regions.load(std::memory_order_relaxed);
     const int taken = harts_taken.load(std::memory_order_relaxed) + (busy > 0 ? busy : 0);
     const int harts = static_cast<int>(sys::get_options().harts);
@@ -47,9 +46,9 @@ void region_changes(int harts) {
 constexpr std::int64_t shortest_ns = 200'000, longest_ns = 20'000'000;
 constexpr std::int64_t period_ns = 2'000'000; // of the observer
 
-std::atomic<bool> looking{false};                     // somebody is in look()
-std::atomic<std::int64_t> looked_at{0};               // when; written in look()
-std::int64_t process_cpu = 0, workers_cpu = 0;        // at that time; in look()
+std::atomic<bool> looking{false};              // somebody is in look()
+std::atomic<std::int64_t> looked_at{0};        // when; written in look()
+std::int64_t process_cpu = 0, workers_cpu = 0; // at that time; in look()
 
 std::int64_t process_cpu_ns() noexcept {
     timespec t{};
@@ -57,9 +56,11 @@ std::int64_t process_cpu_ns() noexcept {
     return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
-// What the process' threads but Comity's own have run since the last look, over the time that passed, is how many of them ran.
+// What the process' threads but Comity's own have run since the last look, over the time that passed, is how many of
+// them ran.
 bool look(std::int64_t now) noexcept {
-    if (now - looked_at.load(std::memory_order_relaxed) < shortest_ns || looking.exchange(true, std::memory_order_acquire)) // acquire[looking]
+    if (now - looked_at.load(std::memory_order_relaxed) < shortest_ns ||
+        looking.exchange(true, std::memory_order_acquire)) // acquire[looking]
         return false;
     const std::int64_t process = process_cpu_ns(), workers = spmd::workers_cpu_ns();
     const std::int64_t span = now - looked_at.load(std::memory_order_relaxed);
@@ -77,7 +78,8 @@ bool look(std::int64_t now) noexcept {
     return changed;
 }
 
-// ---- The observer: while calls are kept from being parallel nobody calls us, so a kernel thread looks whether that is over.
+// ---- The observer: while calls are kept from being parallel nobody calls us, so a kernel thread looks whether that is
+// over.
 
 std::atomic<std::uint32_t> observing{0}; // 1: look every period. Set by calls, cleared by the observer
 std::atomic<bool> observer_runs{false};
@@ -97,10 +99,8 @@ void *observe(void *) {
             paused_until.store(0, std::memory_order_relaxed);
             changed = true;
         }
-        if (others.load(std::memory_order_relaxed) == 0 && !paused())
-            observing.store(0, std::memory_order_relaxed);
-        if (changed)
-            publish_available();
+        if (others.load(std::memory_order_relaxed) == 0 && !paused()) observing.store(0, std::memory_order_relaxed);
+        if (changed) publish_available();
     }
     return nullptr;
 }
@@ -108,7 +108,8 @@ void *observe(void *) {
 void start_observing() noexcept {
     if (observing.exchange(1, std::memory_order_acq_rel) == 1) // acq_rel[observing]
         return;
-    if (!observer_runs.exchange(true, std::memory_order_relaxed) && sys::start_kernel_thread(observe, nullptr, 64 * 1024) != 0) {
+    if (!observer_runs.exchange(true, std::memory_order_relaxed) &&
+        sys::start_kernel_thread(observe, nullptr, 64 * 1024) != 0) {
         observer_runs.store(false, std::memory_order_relaxed); // nobody to look: so nothing may depend on it
         observing.store(0, std::memory_order_relaxed);
         others.store(0, std::memory_order_relaxed);
@@ -118,8 +119,9 @@ void start_observing() noexcept {
     sys::futex_wake(observing);
 }
 
-// ---- Gains and losses. A call that is too short for what it costs to start, or whose jobs do not really run at the same time, since the
-// machine does something else, loses. That is known only by trying, so losses are limited: after some, there is a pause.
+// ---- Gains and losses. A call that is too short for what it costs to start, or whose jobs do not really run at the
+// same time, since the machine does something else, loses. That is known only by trying, so losses are limited: after
+// some, there is a pause.
 
 constexpr std::int64_t most_lost_ns = 100'000, most_saved_ns = 300'000;
 constexpr std::int64_t shortest_pause_ns = 2 * period_ns, longest_pause_ns = 64 * period_ns;
@@ -136,31 +138,25 @@ void publish_available() noexcept {
     if (asked.fetch_add(1, std::memory_order_acq_rel) != 0) // acq_rel[asked]
         return;
     for (unsigned seen = 1;;) {
-        if (auto *changed = listener.load(std::memory_order_relaxed))
-            changed(available());
+        if (auto *changed = listener.load(std::memory_order_relaxed)) changed(available());
         const unsigned before = asked.fetch_sub(seen, std::memory_order_acq_rel); // acq_rel[asked]
-        if (before == seen)
-            return;
+        if (before == seen) return;
         seen = before - seen;
     }
 }
 
 void note_parallel_call() noexcept {
     const bool changed = look(sys::now_ns());
-    if (others.load(std::memory_order_relaxed) != 0)
-        start_observing();
-    if (changed)
-        publish_available();
+    if (others.load(std::memory_order_relaxed) != 0) start_observing();
+    if (changed) publish_available();
 }
 
 void note_gain(std::int64_t wall, std::int64_t work) noexcept {
     // The books are kept without a lock: when two threads write at once an entry may be lost.
     const std::int64_t balance = balance_ns.load(std::memory_order_relaxed) + work - wall - wall / 8;
     balance_ns.store(balance < most_saved_ns ? balance : most_saved_ns, std::memory_order_relaxed);
-    if (balance >= most_saved_ns)
-        pause_ns.store(shortest_pause_ns, std::memory_order_relaxed);
-    if (balance > -most_lost_ns || paused())
-        return;
+    if (balance >= most_saved_ns) pause_ns.store(shortest_pause_ns, std::memory_order_relaxed);
+    if (balance > -most_lost_ns || paused()) return;
     balance_ns.store(0, std::memory_order_relaxed);
     const std::int64_t pause = pause_ns.load(std::memory_order_relaxed);
     pause_ns.store(pause < longest_pause_ns ? 2 * pause : pause, std::memory_order_relaxed);

@@ -5,13 +5,14 @@
 
 namespace comity::blas {
 
-// Starts watching; `changed(harts)` is called whenever the number may be another one than before, one call at a time, by any
-// thread and by Comity itself at the start and end of regions: it must be short and must not switch. Called once, before the
-// first region of the BLAS; again does nothing.
+// Starts watching; `changed(harts)` is called whenever the number may be another one than before, one call at a time,
+// by any thread and by Comity itself at the start and end of regions: it must be short and must not switch. Called
+// once, before the first region of the BLAS; again does nothing.
 void watch_available(void (*changed)(int harts)) noexcept;
 // Calls `changed` with the number of now.
 void publish_available() noexcept;
-// The caller is about to run a parallel BLAS call: looks now and then whether other threads of the program use the cores.
+// The caller is about to run a parallel BLAS call: looks now and then whether other threads of the program use the
+// cores.
 void note_parallel_call() noexcept;
 // What a parallel call gained: it took `wall` nanoseconds and did work that one thread would have done in about `work`.
 // After losses, calls are sequential for a while.

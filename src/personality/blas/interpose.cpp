@@ -29,8 +29,8 @@ template <class Function> Function next(std::atomic<Function> &found, const char
 std::atomic<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)> next_create{nullptr};
 std::atomic<char *(*)(const char *)> next_getenv{nullptr};
 
-// An OpenBLAS whose jobs run on Comity wakes its own threads only for the factorisation of getrf; between its steps they may
-// spin for some 30 us, 2^16 ticks, where OpenBLAS' own default is 25 to 100 ms.
+// An OpenBLAS whose jobs run on Comity wakes its own threads only for the factorisation of getrf; between its steps
+// they may spin for some 30 us, 2^16 ticks, where OpenBLAS' own default is 25 to 100 ms.
 constexpr const char *timeout_variable = "OPENBLAS_THREAD_TIMEOUT";
 char short_timeout[] = "16";
 
@@ -52,7 +52,8 @@ COMITY_INTERPOSED int sched_yield() noexcept {
 
 COMITY_INTERPOSED char *getenv(const char *name) noexcept {
     char *value = next(next_getenv, "getenv")(name);
-    if (!value && name[0] == 'O' && std::strcmp(name, timeout_variable) == 0 && comity::blas::openblas::can_serve(__builtin_return_address(0)))
+    if (!value && name[0] == 'O' && std::strcmp(name, timeout_variable) == 0 &&
+        comity::blas::openblas::can_serve(__builtin_return_address(0)))
         value = short_timeout;
     return value;
 }

@@ -1,6 +1,6 @@
 // The libraries of this process, found without the dynamic linker's lock: pthread_create asks for its caller's library
-// while any thread may hold that lock and wait for the new thread. Any thread, also before constructors have run; nothing
-// here allocates or switches.
+// while any thread may hold that lock and wait for the new thread. Any thread, also before constructors have run;
+// nothing here allocates or switches.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace comity::blas {
 
 class loaded_library {
-  public:
+public:
     // The library whose mapping contains the address; its validity is false when there is none.
     static loaded_library at(const void *address) noexcept;
 
@@ -29,7 +29,7 @@ class loaded_library {
     std::uintptr_t begin() const noexcept { return begin_; }
     std::uintptr_t end() const noexcept { return end_; }
 
-  private:
+private:
     const link_map *map_ = nullptr;
     std::uintptr_t begin_ = 0, end_ = 0;
 };

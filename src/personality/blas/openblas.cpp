@@ -18,11 +18,14 @@
 namespace comity::blas {
 namespace {
 
-// What the builds of OpenBLAS call these; the scipy_ ones are those in the wheels of numpy and scipy, 64_ has 64-bit integers.
-constexpr const char *setters[] = {"openblas_set_threads_callback_function", "scipy_openblas_set_threads_callback_function64_",
-                                   "scipy_openblas_set_threads_callback_function", "openblas_set_threads_callback_function64_", nullptr};
-constexpr const char *configs[] = {"openblas_get_config", "scipy_openblas_get_config64_", "scipy_openblas_get_config",
-                                   "openblas_get_config64_", "openblas_get_config64", nullptr};
+// What the builds of OpenBLAS call these; the scipy_ ones are those in the wheels of numpy and scipy, 64_ has 64-bit
+// integers.
+constexpr const char *setters[] = {
+    "openblas_set_threads_callback_function", "scipy_openblas_set_threads_callback_function64_",
+    "scipy_openblas_set_threads_callback_function", "openblas_set_threads_callback_function64_", nullptr};
+constexpr const char *configs[] = {"openblas_get_config",       "scipy_openblas_get_config64_",
+                                   "scipy_openblas_get_config", "openblas_get_config64_",
+                                   "openblas_get_config64",     nullptr};
 
 constexpr const char *most_threads = "MAX_THREADS=";
 constexpr unsigned most_libraries = 8;
@@ -40,14 +43,13 @@ openblas &library(unsigned i) noexcept { return *std::launder(reinterpret_cast<o
 openblas *openblas::at(const void *address) noexcept {
     const unsigned n = known.load(std::memory_order_acquire); // acquire[known]
     for (unsigned i = 0; i < n; ++i)
-        if (library(i).library_.contains(address))
-            return &library(i);
+        if (library(i).library_.contains(address)) return &library(i);
     return nullptr;
 }
 
 bool openblas::contains(const void *address) noexcept {
-    // Those that are not served ask often: OpenBLAS' OpenMP build yields in all its waits. A range that is out of date does
-    // no harm: whoever calls from there may yield, too.
+    // Those that are not served ask often: OpenBLAS' OpenMP build yields in all its waits. A range that is out of date
+    // does no harm: whoever calls from there may yield, too.
     struct range {
         std::atomic<std::uintptr_t> begin{0}, end{0};
     };
@@ -55,11 +57,9 @@ bool openblas::contains(const void *address) noexcept {
     static std::atomic<unsigned> next{0};
     const auto a = reinterpret_cast<std::uintptr_t>(address);
     for (range &r : seen)
-        if (a >= r.begin.load(std::memory_order_relaxed) && a < r.end.load(std::memory_order_relaxed))
-            return true;
+        if (a >= r.begin.load(std::memory_order_relaxed) && a < r.end.load(std::memory_order_relaxed)) return true;
     const loaded_library found = loaded_library::at(address);
-    if (!found || !found.any_symbol(configs))
-        return false;
+    if (!found || !found.any_symbol(configs)) return false;
     range &r = seen[next.fetch_add(1, std::memory_order_relaxed) % 4];
     r.end.store(0, std::memory_order_relaxed);
     r.begin.store(found.begin(), std::memory_order_relaxed);
@@ -77,8 +77,7 @@ bool openblas::find_symbols() noexcept {
     threads_ = static_cast<int *>(library_.symbol("blas_num_threads"));
     threads_of_calls_ = static_cast<int *>(library_.symbol("blas_cpu_number"));
     config_ = reinterpret_cast<const char *(*)()>(library_.any_symbol(configs));
-    if (!set_callback_ || !threads_ || !threads_of_calls_ || !config_)
-        return false;
+    if (!set_callback_ || !threads_ || !threads_of_calls_ || !config_) return false;
     const char *text = std::strstr(config_(), most_threads);
     table_ = text ? std::atoi(text + std::strlen(most_threads)) : 0;
     return table_ > 1;
@@ -106,8 +105,7 @@ void openblas::thread_is_made(const void *caller, const void *argument) noexcept
     openblas *o = at(caller);
     if (!o) {
         const loaded_library found = loaded_library::at(caller);
-        if (!found || !found.any_symbol(configs))
-            return;
+        if (!found || !found.any_symbol(configs)) return;
         o = found.any_symbol(setters) ? adopt(found) : nullptr;
         if (!o) {
             static std::atomic<bool> said{false};
@@ -127,12 +125,10 @@ void openblas::pool_has(int threads) noexcept {
     const bool first = pool_ == 0;
     if (first && *threads_ > table_ / 2 && table_ >= 4) { // a large machine: a call cannot use all of it
         *threads_ = table_ / 2;
-        if (*threads_of_calls_ > table_ / 2)
-            *threads_of_calls_ = table_ / 2;
+        if (*threads_of_calls_ > table_ / 2) *threads_of_calls_ = table_ / 2;
     }
     threads = std::max(threads, *threads_ - 1);
-    if (threads <= pool_)
-        return;
+    if (threads <= pool_) return;
     pool_ = threads;
     if (table_ - pool_ >= pool_ + 1 && table_ <= static_cast<int>(thread_numbers::most))
         start_serving();
@@ -146,13 +142,11 @@ void openblas::pool_has(int threads) noexcept {
 
 void openblas::start_serving() noexcept {
     const bool first = !served_.load(std::memory_order_relaxed);
-    if (first)
-        count_.start(threads_of_calls_, static_cast<unsigned>(table_ - pool_));
+    if (first) count_.start(threads_of_calls_, static_cast<unsigned>(table_ - pool_));
     numbers_.set_range(static_cast<unsigned>(pool_), static_cast<unsigned>(table_));
     while (!numbers_.free_below(static_cast<unsigned>(pool_))) // of calls that began with a smaller pool
         sys::yield_kernel_thread();
-    if (!first)
-        return;
+    if (!first) return;
     served_.store(true, std::memory_order_release); // release[served]
     set_callback_(serve);
     watch_available([](int harts) {
@@ -166,11 +160,9 @@ void openblas::start_serving() noexcept {
 
 // Back to its own pool, which is there and asleep.
 void openblas::stop_serving() noexcept {
-    if (!served_.exchange(false, std::memory_order_relaxed))
-        return;
+    if (!served_.exchange(false, std::memory_order_relaxed)) return;
     set_callback_(nullptr);
-    while (!numbers_.free_below(thread_numbers::most))
-        sys::yield_kernel_thread();
+    while (!numbers_.free_below(thread_numbers::most)) sys::yield_kernel_thread();
     count_.stop();
 }
 
@@ -213,16 +205,14 @@ void openblas::run_rank(void *argument, unsigned rank) {
 std::int64_t openblas::work_of(const call &c, unsigned ranks, std::int64_t wall) noexcept {
     const std::int64_t most = std::max<std::int64_t>(0, wall - c.last_start.load(std::memory_order_relaxed));
     std::int64_t sum = 0;
-    for (unsigned i = 0; i < ranks; ++i)
-        sum += std::clamp<std::int64_t>(c.ran[i], 0, most);
+    for (unsigned i = 0; i < ranks; ++i) sum += std::clamp<std::int64_t>(c.ran[i], 0, most);
     return sum;
 }
 
 // exec_blas, in place of OpenBLAS' pool: runs every job, and returns when all are done.
 void openblas::serve(int, job run, int jobs, std::size_t size, void *queue, int data) {
     openblas *o = at(reinterpret_cast<const void *>(run));
-    if (jobs > 0 && o)
-        o->run_jobs(run, static_cast<unsigned>(jobs), size, queue, data);
+    if (jobs > 0 && o) o->run_jobs(run, static_cast<unsigned>(jobs), size, queue, data);
 }
 
 namespace {
@@ -245,18 +235,19 @@ void *openblas::run_on_kernel_thread(void *argument) {
     return nullptr;
 }
 
-// Jobs may wait for each other, so each must run, if need be on a thread of its own that the operating system gives its turn.
+// Jobs may wait for each other, so each must run, if need be on a thread of its own that the operating system gives its
+// turn.
 void openblas::start_extra(const call &c, unsigned from, unsigned to, std::atomic<unsigned> &left) noexcept {
     for (unsigned i = from; i < to; ++i) {
         auto *e = new (std::nothrow) extra_job{&c, i, &left};
         constexpr int attempts = 10'000; // a second or so: limits on threads may be reached only for a moment
         int tries = 0;
         while (e && sys::start_kernel_thread(run_on_kernel_thread, e, 0) != 0 && ++tries < attempts) {
-            for (const std::int64_t until = sys::now_ns() + 100'000; sys::now_ns() < until;)
-                sys::yield_kernel_thread();
+            for (const std::int64_t until = sys::now_ns() + 100'000; sys::now_ns() < until;) sys::yield_kernel_thread();
         }
         if (!e || tries == attempts)
-            sys::fatal("a parallel BLAS call", "no kernel thread for job %u of %u; see ulimit -u, or set OPENBLAS_NUM_THREADS=1", i, to);
+            sys::fatal("a parallel BLAS call",
+                       "no kernel thread for job %u of %u; see ulimit -u, or set OPENBLAS_NUM_THREADS=1", i, to);
     }
 }
 
@@ -267,7 +258,8 @@ void openblas::run_jobs(job run, unsigned jobs, std::size_t size, void *queue, i
     c.size = size;
     c.data = data;
     if (jobs > numbers_.count())
-        sys::fatal("a parallel BLAS call", "%u jobs, but %s has numbers for %u", jobs, library_.path(), numbers_.count());
+        sys::fatal("a parallel BLAS call", "%u jobs, but %s has numbers for %u", jobs, library_.path(),
+                   numbers_.count());
     numbers_.take(jobs, c.numbers);
     if (jobs == 1) {
         c.work(0);
@@ -295,22 +287,20 @@ void openblas::run_jobs(job run, unsigned jobs, std::size_t size, void *queue, i
 
 void openblas::before_fork() {
     known_lock.lock();
-    for (unsigned i = 0; i < known.load(std::memory_order_relaxed); ++i)
-        library(i).numbers_.close();
+    for (unsigned i = 0; i < known.load(std::memory_order_relaxed); ++i) library(i).numbers_.close();
 }
 
 void openblas::parent_after_fork() {
-    for (unsigned i = 0; i < known.load(std::memory_order_relaxed); ++i)
-        library(i).numbers_.reopen(false);
+    for (unsigned i = 0; i < known.load(std::memory_order_relaxed); ++i) library(i).numbers_.reopen(false);
     known_lock.unlock();
 }
 
 void openblas::child_after_fork() {
     available_after_fork();
     for (unsigned i = 0; i < known.load(std::memory_order_relaxed); ++i) {
-        // Who waited has begun a call and may hold a lock of OpenBLAS, which nobody releases here. Sequential calls take none.
-        if (!library(i).numbers_.reopen(true))
-            library(i).count_.limit(1);
+        // Who waited has begun a call and may hold a lock of OpenBLAS, which nobody releases here. Sequential calls
+        // take none.
+        if (!library(i).numbers_.reopen(true)) library(i).count_.limit(1);
     }
     known_lock.unlock();
     publish_available();

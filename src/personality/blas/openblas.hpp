@@ -11,17 +11,17 @@
 namespace comity::blas {
 
 class openblas {
-  public:
-    // The library that contains `caller` is about to make a thread with this argument. If it is an OpenBLAS with a threads
-    // callback, it is served from now on. Called by pthread_create: any thread, also before constructors have run and
-    // with locks of OpenBLAS held.
+public:
+    // The library that contains `caller` is about to make a thread with this argument. If it is an OpenBLAS with a
+    // threads callback, it is served from now on. Called by pthread_create: any thread, also before constructors have
+    // run and with locks of OpenBLAS held.
     static void thread_is_made(const void *caller, const void *argument) noexcept;
     // Is the address in a library that is an OpenBLAS, of whatever kind? Any thread; never switches.
     static bool contains(const void *address) noexcept;
     // Is the address in an OpenBLAS that has a threads callback?
     static bool can_serve(const void *address) noexcept;
 
-  private:
+private:
     using job = void (*)(int thread_number, void *queue, int data);
     using callback = void (*)(int sync, job run, int jobs, std::size_t size, void *queue, int data);
     struct call;
@@ -47,8 +47,8 @@ class openblas {
     int *threads_ = nullptr;          // blas_num_threads: how many threads its pool has, and one for the caller
     int *threads_of_calls_ = nullptr; // blas_cpu_number
     const char *(*config_)() = nullptr;
-    int table_ = 0;                   // how many thread numbers it has
-    int pool_ = 0;                    // the numbers [0, pool_) are its own; written under its lock
+    int table_ = 0; // how many thread numbers it has
+    int pool_ = 0;  // the numbers [0, pool_) are its own; written under its lock
     std::atomic<bool> served_{false};
     thread_numbers numbers_;
     thread_count count_;

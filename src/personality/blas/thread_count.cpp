@@ -15,8 +15,7 @@ void thread_count::start(int *variable, unsigned most) noexcept {
 void thread_count::publish(int jobs) noexcept {
     int now = variable_->load(std::memory_order_relaxed);
     for (;;) {
-        if (now != published_)
-            wanted_ = published_ = now;
+        if (now != published_) wanted_ = published_ = now;
         const int next = std::max(1, std::min({jobs, wanted_, most_}));
         // By compare-exchange: a number that the user writes at this moment must not be lost.
         if (next == now || variable_->compare_exchange_strong(now, next, std::memory_order_relaxed)) {
@@ -27,8 +26,7 @@ void thread_count::publish(int jobs) noexcept {
 }
 
 void thread_count::stop() noexcept {
-    if (variable_->load(std::memory_order_relaxed) == published_)
-        variable_->store(wanted_, std::memory_order_relaxed);
+    if (variable_->load(std::memory_order_relaxed) == published_) variable_->store(wanted_, std::memory_order_relaxed);
 }
 
 } // namespace comity::blas

@@ -1,6 +1,6 @@
-// blas_cpu_number, the variable of an OpenBLAS that each of its calls reads at its entry: how many jobs the call makes. It is
-// one variable for all threads, so it says what *the next call of any thread* shall use, and is rewritten whenever that
-// changes. README.md, "How many jobs a call makes".
+// blas_cpu_number, the variable of an OpenBLAS that each of its calls reads at its entry: how many jobs the call makes.
+// It is one variable for all threads, so it says what *the next call of any thread* shall use, and is rewritten
+// whenever that changes. README.md, "How many jobs a call makes".
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 namespace comity::blas {
 
 class thread_count {
-  public:
+public:
     // The variable of a library that is served from now on, whose calls may have at most `most` jobs.
     void start(int *variable, unsigned most) noexcept;
     // Lets `jobs` be the next call's number, or less if the user wants less. One caller at a time.
@@ -18,7 +18,7 @@ class thread_count {
     // Writes the user's own number back; the library is no longer served. One caller at a time with publish.
     void stop() noexcept;
 
-  private:
+private:
     std::atomic<int> *variable_ = nullptr;
     int most_ = 1;
     int published_ = 0; // what we wrote last: another value was written by the user

@@ -32,7 +32,7 @@ struct alignas(64) thread {
     bool changed = false;        // the implicit task differs from what a region starts with
     // Up to here one cache line: all that a region without constructs touches.
 
-    std::uint64_t trip = 0;      // static schedule: how many chunks it had
+    std::uint64_t trip = 0;                       // static schedule: how many chunks it had
     std::uint64_t chunk_begin = 0, chunk_end = 0; // of the iterations that it executes, for ordered and doacross
 
     unsigned blas_ranks = 0;             // what it told OpenBLAS last (blas_caller.hpp)

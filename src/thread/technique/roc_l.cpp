@@ -1,6 +1,6 @@
-// RoC-L: return on completion with lazy stack allocation (Iwasaki, sections 3.4.1 and 3.4.3). A thread gets a context when it starts and is called on
-// it. If it is never stopped it returns, and whoever called it goes on without a switch: a scheduler with the next unit, a joiner after its join. A thread
-// that was stopped ends by a switch.
+// RoC-L: return on completion with lazy stack allocation (Iwasaki, sections 3.4.1 and 3.4.3). A thread gets a context
+// when it starts and is called on it. If it is never stopped it returns, and whoever called it goes on without a
+// switch: a scheduler with the next unit, a joiner after its join. A thread that was stopped ends by a switch.
 #include "thread/cache.hpp"
 
 #include "core/carrier.hpp"

@@ -5,7 +5,9 @@
 
 static void transfer(comity_sched_t *self) { (void)self, comity_sched_yield(); }
 static void returned(comity_sched_t *self, comity_sched_t *child) { (void)self, (void)child, comity_sched_yield(); }
-static void stopped(comity_sched_t *self, comity_context_t *context) { (void)self, (void)context, comity_sched_yield(); }
+static void stopped(comity_sched_t *self, comity_context_t *context) {
+    (void)self, (void)context, comity_sched_yield();
+}
 static void update(comity_sched_t *self, comity_sched_t *child) { (void)self, (void)child; }
 static void requested(comity_sched_t *self, comity_sched_t *child, int harts) { (void)self, (void)child, (void)harts; }
 static void ready(comity_sched_t *self, comity_context_t *context) { (void)self, (void)context; }

@@ -1,5 +1,6 @@
 /* OpenBLAS' protocol of threads (blas_server.c of its pthreads build), for tests without the real one:
-   - a constructor reads OPENBLAS_NUM_THREADS and starts a pool by pthread_create, whose argument is the position in the pool;
+   - a constructor reads OPENBLAS_NUM_THREADS and starts a pool by pthread_create, whose argument is the position in the
+   pool;
    - a call reads blas_cpu_number once; its jobs go to the callback if there is one, else to the pool;
    - jobs of one call spin for each other, without any yield;
    - jobs run under a thread number, which marks a place in a table; the pool's jobs mark the places from 0 up;
@@ -57,13 +58,11 @@ int fake_shared_numbers(void) { return shared; }
 static void run_job(int number, void *queue, int data) {
     job *j = queue;
     (void)data;
-    if (number >= COMITY_FAKE_TABLE || atomic_exchange(&used[number], 1))
-        atomic_fetch_add(&shared, 1);
+    if (number >= COMITY_FAKE_TABLE || atomic_exchange(&used[number], 1)) atomic_fetch_add(&shared, 1);
     atomic_fetch_add(j->arrived, 1);
     while (atomic_load(j->arrived) < j->of)
         ;
-    if (j->inside)
-        j->inside();
+    if (j->inside) j->inside();
     atomic_store(&used[number], 0);
 }
 
@@ -71,12 +70,10 @@ static void *server(void *argument) {
     size_t i = (size_t)argument;
     for (;;) {
         pthread_mutex_lock(&status[i].lock);
-        while (!status[i].queue)
-            pthread_cond_wait(&status[i].wakeup, &status[i].lock);
+        while (!status[i].queue) pthread_cond_wait(&status[i].wakeup, &status[i].lock);
         job *j = status[i].queue;
         pthread_mutex_unlock(&status[i].lock);
-        if (j == &stop)
-            return NULL;
+        if (j == &stop) return NULL;
         run_job((int)i, j, 0);
         atomic_fetch_add(&pool_jobs, 1);
         status[i].queue = NULL;
@@ -87,8 +84,7 @@ static void start_thread(int i) {
     status[i].queue = NULL;
     pthread_mutex_init(&status[i].lock, NULL);
     pthread_cond_init(&status[i].wakeup, NULL);
-    if (pthread_create(&threads[i], NULL, server, (void *)(size_t)i))
-        abort();
+    if (pthread_create(&threads[i], NULL, server, (void *)(size_t)i)) abort();
 }
 
 static void give(int i, job *j) {
@@ -101,8 +97,7 @@ static void give(int i, job *j) {
 static void start_pool(void) {
     pthread_mutex_lock(&server_lock);
     if (!available) {
-        for (int i = 0; i < blas_num_threads - 1; i++)
-            start_thread(i);
+        for (int i = 0; i < blas_num_threads - 1; i++) start_thread(i);
         available = 1;
     }
     pthread_mutex_unlock(&server_lock);
@@ -129,10 +124,8 @@ __attribute__((destructor)) static void end(void) { end_pool(); }
 void openblas_set_num_threads(int n) {
     start_pool();
     pthread_mutex_lock(&server_lock);
-    for (int i = blas_num_threads - 1; i < n - 1; i++)
-        start_thread(i);
-    if (n > blas_num_threads)
-        blas_num_threads = n;
+    for (int i = blas_num_threads - 1; i < n - 1; i++) start_thread(i);
+    if (n > blas_num_threads) blas_num_threads = n;
     pthread_mutex_unlock(&server_lock);
     blas_cpu_number = n;
 }
@@ -140,28 +133,22 @@ void openblas_set_num_threads(int n) {
 int fake_call_of(int n, void (*inside)(void)) {
     job jobs[MOST];
     atomic_int arrived = 0;
-    if (!available)
-        start_pool();
-    for (int i = 0; i < n; i++)
-        jobs[i] = (job){.position = i, .of = n, .arrived = &arrived, .inside = inside};
+    if (!available) start_pool();
+    for (int i = 0; i < n; i++) jobs[i] = (job){.position = i, .of = n, .arrived = &arrived, .inside = inside};
     if (n > 1 && callback) {
         callback(1, run_job, n, sizeof jobs[0], jobs, 0);
         return atomic_load(&arrived);
     }
-    if (n > 1)
-        pthread_mutex_lock(&queue_lock);
-    for (int i = 1; i < n; i++)
-        give(i - 1, &jobs[i]);
+    if (n > 1) pthread_mutex_lock(&queue_lock);
+    for (int i = 1; i < n; i++) give(i - 1, &jobs[i]);
     atomic_fetch_add(&arrived, 1);
     while (atomic_load(&arrived) < n)
         ;
-    if (inside)
-        inside();
+    if (inside) inside();
     for (int i = 1; i < n; i++)
         while (status[i - 1].queue)
             ;
-    if (n > 1)
-        pthread_mutex_unlock(&queue_lock);
+    if (n > 1) pthread_mutex_unlock(&queue_lock);
     return atomic_load(&arrived);
 }
 
@@ -171,17 +158,14 @@ int fake_call_beside_pool(int calls) {
     atomic_int arrived = 0;
     job beside = {.of = 2, .arrived = &arrived}; /* waits until the caller arrives */
     int running = 1;
-    if (!available)
-        start_pool();
+    if (!available) start_pool();
     give(0, &beside);
-    while (atomic_load(&arrived) == 0)
-        sched_yield();
+    while (atomic_load(&arrived) == 0) sched_yield();
     for (int i = 0; i < calls; i++) {
         fake_call_of(2, NULL);
         running = running && used[0] && status[0].queue == &beside;
     }
     atomic_fetch_add(&arrived, 1);
-    while (status[0].queue)
-        sched_yield();
+    while (status[0].queue) sched_yield();
     return running;
 }

@@ -28,18 +28,15 @@ int call_from_threads(int threads, int calls, int jobs) {
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t)
         all.emplace_back([=] {
-            for (int i = 0; i < calls; ++i)
-                fake_call_of(jobs, enter);
+            for (int i = 0; i < calls; ++i) fake_call_of(jobs, enter);
         });
-    for (std::thread &t : all)
-        t.join();
+    for (std::thread &t : all) t.join();
     return threads * calls * jobs - entered;
 }
 
 bool eventually(bool (*holds)()) {
     for (int i = 0; i < 1000; ++i) {
-        if (holds())
-            return true;
+        if (holds()) return true;
         fake_call(nullptr);
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -121,14 +118,11 @@ TEST(served, survives_forks_while_other_threads_call) {
     std::vector<std::thread> callers;
     for (int i = 0; i < 2; ++i)
         callers.emplace_back([&] {
-            while (!over)
-                fake_call_of(2, nullptr);
+            while (!over) fake_call_of(2, nullptr);
         });
-    for (int i = 0; i < 20; ++i)
-        EXPECT_EQ(exit_code_of_child([] { return fake_call_of(2, nullptr) == 2 ? 7 : 1; }), 7);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(exit_code_of_child([] { return fake_call_of(2, nullptr) == 2 ? 7 : 1; }), 7);
     over = true;
-    for (std::thread &t : callers)
-        t.join();
+    for (std::thread &t : callers) t.join();
     EXPECT_EQ(fake_shared_numbers(), 0);
 }
 
@@ -137,8 +131,7 @@ TEST(served_death, a_program_may_end_while_a_call_runs) {
         {
             alarm(30);
             std::thread([] {
-                for (;;)
-                    fake_call_of(2, nullptr);
+                for (;;) fake_call_of(2, nullptr);
             }).detach();
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             std::exit(3);
@@ -150,7 +143,9 @@ TEST(served_death, a_program_may_end_while_a_call_runs) {
 
 struct other_library {
     explicit other_library(const char *path) : handle(dlopen(path, RTLD_NOW | RTLD_LOCAL)) {}
-    template <class Function> Function *get(const char *name) const { return reinterpret_cast<Function *>(dlsym(handle, name)); }
+    template <class Function> Function *get(const char *name) const {
+        return reinterpret_cast<Function *>(dlsym(handle, name));
+    }
     void *handle;
 };
 
@@ -176,13 +171,12 @@ TEST(large_machine, an_openblas_whose_table_is_full_gets_half_of_it) {
 
 TEST(debians_openblas, is_left_alone_and_works) {
     const other_library real("libopenblas.so.0");
-    if (!real.handle)
-        GTEST_SKIP() << "no libopenblas.so.0 (libopenblas0-pthread) on this machine";
-    auto *gemm = real.get<void(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int)>("cblas_dgemm");
+    if (!real.handle) GTEST_SKIP() << "no libopenblas.so.0 (libopenblas0-pthread) on this machine";
+    auto *gemm = real.get<void(int, int, int, int, int, int, double, const double *, int, const double *, int, double,
+                               double *, int)>("cblas_dgemm");
     ASSERT_TRUE(gemm);
     constexpr int n = 256;
     std::vector<double> a(n * n, 1.0), c(n * n, 0.0);
     gemm(101, 111, 111, n, n, n, 1.0, a.data(), n, a.data(), n, 0.0, c.data(), n);
-    for (const double x : c)
-        ASSERT_EQ(x, n);
+    for (const double x : c) ASSERT_EQ(x, n);
 }

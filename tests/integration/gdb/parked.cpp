@@ -16,10 +16,8 @@ __attribute__((noinline)) void parked_below_here(unsigned rank) {
 }
 
 void body(void *, unsigned rank) {
-    if (rank != 0)
-        return parked_below_here(rank);
-    while (waiting.load() != 3)
-        comity::spmd::yield();
+    if (rank != 0) return parked_below_here(rank);
+    while (waiting.load() != 3) comity::spmd::yield();
     __builtin_trap();
 }
 } // namespace

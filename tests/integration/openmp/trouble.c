@@ -120,16 +120,14 @@ static void crowd(void) {
 static volatile int endless = 1;
 static int too_deep(volatile char *above) {
     volatile char frame[4096];
-    if (!endless)
-        return 0;
+    if (!endless) return 0;
     frame[0] = above ? above[0] : 1;
     return too_deep(frame) + frame[1];
 }
 
 static void overflow_inside(void) {
 #pragma omp parallel num_threads(4)
-    if (omp_get_thread_num() == 1)
-        printf("%d\n", too_deep(NULL));
+    if (omp_get_thread_num() == 1) printf("%d\n", too_deep(NULL));
 }
 
 static void openacc(void) {

@@ -1,5 +1,5 @@
-// Every item of a deque is taken exactly once, with thieves at the other end. It fails when the fence of pop or that of steal is left out
-// (x86-64: pop's).
+// Every item of a deque is taken exactly once, with thieves at the other end. It fails when the fence of pop or that of
+// steal is left out (x86-64: pop's).
 #include "core/runtime.hpp"
 #include "pool/deque.hpp"
 
@@ -33,8 +33,7 @@ void take_all(unsigned burst, std::size_t count) {
         });
     std::size_t popped = 0;
     for (std::size_t i = 0; i < count;) {
-        for (unsigned n = 0; n < burst && i < count; ++n)
-            ASSERT_TRUE(d.push(&items[i++]));
+        for (unsigned n = 0; n < burst && i < count; ++n) ASSERT_TRUE(d.push(&items[i++]));
         for (unsigned n = 0; n < burst; ++n)
             if (item *t = d.pop()) {
                 t->taken.fetch_add(1, std::memory_order_relaxed);
@@ -45,13 +44,10 @@ void take_all(unsigned burst, std::size_t count) {
         t->taken.fetch_add(1, std::memory_order_relaxed);
         ++popped;
     }
-    while (popped + stolen.load() < count && !d.empty())
-        std::this_thread::yield();
+    while (popped + stolen.load() < count && !d.empty()) std::this_thread::yield();
     done.store(true, std::memory_order_release);
-    for (std::thread &t : thieves)
-        t.join();
-    for (std::size_t i = 0; i < count; ++i)
-        ASSERT_EQ(items[i].taken.load(), 1U) << "item " << i << " of " << count;
+    for (std::thread &t : thieves) t.join();
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(items[i].taken.load(), 1U) << "item " << i << " of " << count;
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// Teams under stress: barriers in flat and nested regions, several threads of the program at once, gangs, contended wake-ups across teams.
-// Also run under the chaos scheduler and with more harts than cores.
+// Teams under stress: barriers in flat and nested regions, several threads of the program at once, gangs, contended
+// wake-ups across teams. Also run under the chaos scheduler and with more harts than cores.
 #include "model/spmd/team.hpp"
 #include "sync/wait_list.hpp"
 
@@ -46,8 +46,7 @@ void walk_rounds(void *argument, unsigned rank) {
         r->sum += rank;
         r->barrier.wait();
         for (const auto &other : r->at) // all have reached round i, and none has left round i + 1
-            if (other < i || other > i + 1)
-                ++r->early;
+            if (other < i || other > i + 1) ++r->early;
         r->barrier.wait();
     }
 }
@@ -63,8 +62,7 @@ void check_rounds(unsigned ranks, int count) {
 
 TEST(spmd_stress, barriers_separate_rounds_in_teams_of_any_size) {
     for (int again = 0; again < 20; ++again)
-        for (const unsigned ranks : {1U, 2U, 3U, 8U, 17U})
-            check_rounds(ranks, 40);
+        for (const unsigned ranks : {1U, 2U, 3U, 8U, 17U}) check_rounds(ranks, 40);
 }
 
 TEST(spmd_stress, nested_regions_run_every_rank_once) {
@@ -85,19 +83,16 @@ TEST(spmd_stress, nested_barriers_do_not_meet) {
     struct outer {
         static void body(void *, unsigned rank) { check_rounds(2 + rank % 4, 10); }
     };
-    for (int again = 0; again < 20; ++again)
-        spmd::run(spmd::prepare(6), outer::body, nullptr);
+    for (int again = 0; again < 20; ++again) spmd::run(spmd::prepare(6), outer::body, nullptr);
 }
 
 TEST(spmd_stress, threads_of_the_program_share_the_harts) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 6; ++i)
         threads.emplace_back([] {
-            for (int again = 0; again < 50; ++again)
-                check_rounds(8, 5);
+            for (int again = 0; again < 50; ++again) check_rounds(8, 5);
         });
-    for (auto &t : threads)
-        t.join();
+    for (auto &t : threads) t.join();
 }
 
 TEST(spmd_stress, gang_ranks_all_run_at_once) {
@@ -127,31 +122,26 @@ TEST(spmd_stress, a_lock_across_teams_excludes_and_loses_nobody) {
         sync::wait_list waiting;
         long value = 0;
         void add() {
-            while (held.exchange(true))
-                waiting.wait([&] { return !held.load(); });
+            while (held.exchange(true)) waiting.wait([&] { return !held.load(); });
             ++value;
             held.store(false);
             waiting.wake_one();
         }
         static void body(void *argument, unsigned) {
-            for (int i = 0; i < 20; ++i)
-                static_cast<lock *>(argument)->add();
+            for (int i = 0; i < 20; ++i) static_cast<lock *>(argument)->add();
         }
     } shared;
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; ++i)
         threads.emplace_back([&] {
-            for (int again = 0; again < 40; ++again)
-                spmd::run(spmd::prepare(4), lock::body, &shared);
+            for (int again = 0; again < 40; ++again) spmd::run(spmd::prepare(4), lock::body, &shared);
         });
-    for (auto &t : threads)
-        t.join();
+    for (auto &t : threads) t.join();
     EXPECT_EQ(shared.value, 3L * 40 * 4 * 20);
 }
 
 TEST(spmd_stress, threads_that_come_and_go_leave_nothing_behind) {
-    for (int again = 0; again < 60; ++again)
-        std::thread([] { check_rounds(3, 3); }).join();
+    for (int again = 0; again < 60; ++again) std::thread([] { check_rounds(3, 3); }).join();
 }
 
 } // namespace

@@ -15,16 +15,16 @@ namespace {
 // Runs f(i) in `own` Comity threads and `foreign` kernel threads at once.
 template <class F> void in_threads(int own, int foreign, F f) {
     std::vector<std::thread> kernel_threads;
-    for (int i = 0; i < foreign; ++i)
-        kernel_threads.emplace_back(f, own + i);
+    for (int i = 0; i < foreign; ++i) kernel_threads.emplace_back(f, own + i);
     {
         const comity::threads scope;
         std::vector<comity::thread> threads;
         for (int i = 0; i < own; ++i)
-            threads.emplace_back(comity::thread::attributes{.technique = i % 2 ? comity::technique::full : comity::technique::roc_l}, f, i);
+            threads.emplace_back(
+                comity::thread::attributes{.technique = i % 2 ? comity::technique::full : comity::technique::roc_l}, f,
+                i);
     }
-    for (std::thread &t : kernel_threads)
-        t.join();
+    for (std::thread &t : kernel_threads) t.join();
 }
 
 void count_under_mutex(int own, int foreign, int rounds, bool yield_inside) {
@@ -34,8 +34,7 @@ void count_under_mutex(int own, int foreign, int rounds, bool yield_inside) {
         for (int i = 0; i < rounds; ++i) {
             const std::lock_guard lock(m);
             const long before = count;
-            if (yield_inside && i % 8 == 0)
-                comity::this_thread::yield();
+            if (yield_inside && i % 8 == 0) comity::this_thread::yield();
             count = before + 1;
         }
     });
@@ -158,6 +157,5 @@ TEST(event, is_set_by_kernel_threads_for_threads_and_the_other_way) {
             (i == 0 ? back : there)[n].wait();
         }
     });
-    for (const comity::event &e : there)
-        EXPECT_TRUE(e.is_set());
+    for (const comity::event &e : there) EXPECT_TRUE(e.is_set());
 }

@@ -1,4 +1,5 @@
-// Threads of both techniques under load: random trees, yields, joins in any order, detached ones, and other kernel threads doing the same.
+// Threads of both techniques under load: random trees, yields, joins in any order, detached ones, and other kernel
+// threads doing the same.
 #include "comity/thread.hpp"
 
 #include <gtest/gtest.h>
@@ -16,8 +17,7 @@ namespace {
 class seed_printer : public testing::EmptyTestEventListener {
     void OnTestPartResult(const testing::TestPartResult &r) override {
         if (r.failed())
-            if (const char *seed = std::getenv("COMITY_CHAOS"))
-                std::cerr << "COMITY_CHAOS=" << seed << '\n';
+            if (const char *seed = std::getenv("COMITY_CHAOS")) std::cerr << "COMITY_CHAOS=" << seed << '\n';
     }
 };
 [[maybe_unused]] const bool listens = [] {
@@ -37,37 +37,30 @@ struct random {
 std::uint64_t grow(std::uint64_t seed, int depth) {
     random r{seed};
     std::uint64_t nodes = 1;
-    if (depth == 0)
-        return nodes;
+    if (depth == 0) return nodes;
     const std::uint32_t children = r(4);
     std::vector<std::uint64_t> counts(children);
     std::vector<comity::thread> threads;
     for (std::uint32_t i = 0; i < children; ++i) {
         const comity::thread::attributes attr{.technique = r(2) ? comity::technique::roc_l : comity::technique::full};
         threads.emplace_back(attr, [&count = counts[i], below = r.state + i, depth, yields = r(3)] {
-            for (std::uint32_t n = 0; n < yields; ++n)
-                comity::this_thread::yield();
+            for (std::uint32_t n = 0; n < yields; ++n) comity::this_thread::yield();
             count = grow(below, depth - 1);
         });
-        if (r(4) == 0)
-            comity::this_thread::yield();
+        if (r(4) == 0) comity::this_thread::yield();
     }
     if (r(2))
-        for (comity::thread &t : threads)
-            t.join();
+        for (comity::thread &t : threads) t.join();
     else
-        while (!threads.empty())
-            threads.pop_back();
-    for (const std::uint64_t n : counts)
-        nodes += n;
+        while (!threads.empty()) threads.pop_back();
+    for (const std::uint64_t n : counts) nodes += n;
     return nodes;
 }
 
 std::uint64_t count_serially(std::uint64_t seed, int depth) {
     random r{seed};
     std::uint64_t nodes = 1;
-    if (depth == 0)
-        return nodes;
+    if (depth == 0) return nodes;
     const std::uint32_t children = r(4);
     for (std::uint32_t i = 0; i < children; ++i) {
         r(2);
@@ -102,8 +95,7 @@ TEST(threads, kernel_threads_with_trees_of_their_own_share_the_harts) {
             for (std::uint64_t seed = 100 * i; seed < 100 * i + 20; ++seed)
                 right += grow(seed, 6) == count_serially(seed, 6);
         });
-    for (std::thread &t : kernel_threads)
-        t.join();
+    for (std::thread &t : kernel_threads) t.join();
     EXPECT_EQ(right, 100);
 }
 
@@ -112,11 +104,11 @@ TEST(threads, scopes_come_and_go) {
     for (int i = 0; i < 3000; ++i) {
         const comity::threads scope;
         for (int n = 0; n < 4; ++n)
-            comity::thread({.technique = n % 2 ? comity::technique::full : comity::technique::roc_l, .detached = true}, [&ended, n] {
-                if (n == 2)
-                    comity::this_thread::yield();
-                ended.fetch_add(1, std::memory_order_relaxed);
-            });
+            comity::thread({.technique = n % 2 ? comity::technique::full : comity::technique::roc_l, .detached = true},
+                           [&ended, n] {
+                               if (n == 2) comity::this_thread::yield();
+                               ended.fetch_add(1, std::memory_order_relaxed);
+                           });
     }
     EXPECT_EQ(ended, 12'000);
 }

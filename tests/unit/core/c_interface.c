@@ -1,4 +1,5 @@
-/* A scheduler in C: its registrant starts one context and waits for it. Compiling this shows that comity/core.h is C. */
+/* A scheduler in C: its registrant starts one context and waits for it. Compiling this shows that comity/core.h is C.
+ */
 #include "comity/core.h"
 
 #include <stddef.h>
@@ -58,10 +59,10 @@ static void wait_for_body(comity_context_t *self, void *arg) {
 }
 
 int run_scheduler_in_c(void) {
-    static const comity_sched_callbacks_t callbacks = {NULL, NULL, on_request, on_enter, on_yield, on_block, on_unblock};
+    static const comity_sched_callbacks_t callbacks = {NULL,     NULL,     on_request, on_enter,
+                                                       on_yield, on_block, on_unblock};
     struct scheduler s = {0};
-    if (comity_context_init(&s.fresh, NULL) != 0)
-        return 0;
+    if (comity_context_init(&s.fresh, NULL) != 0) return 0;
     comity_context_t *const context = s.fresh;
     comity_sched_register(&s.sched, &callbacks);
     comity_context_pause(wait_for_body, &s);

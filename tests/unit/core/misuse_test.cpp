@@ -6,7 +6,7 @@
 namespace {
 
 class misuse_death : public testing::Test {
-  protected:
+protected:
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
@@ -14,12 +14,10 @@ class misuse_death : public testing::Test {
 struct wrong_scheduler : test_scheduler {
     bool block_returns = false, enter_returns = false;
     void on_block(comity_context_t *c) override {
-        if (!block_returns)
-            test_scheduler::on_block(c);
+        if (!block_returns) test_scheduler::on_block(c);
     }
     void on_enter() override {
-        if (!enter_returns)
-            test_scheduler::on_enter();
+        if (!enter_returns) test_scheduler::on_enter();
     }
 };
 
@@ -176,8 +174,7 @@ TEST_F(misuse_death, resuming_a_context_that_runs) {
             static std::atomic<bool> there;
             s.start([] {
                 runs = comity_context_self();
-                for (;;)
-                    there = true;
+                for (;;) there = true;
             });
             while (!there) {
             }
@@ -194,13 +191,17 @@ TEST_F(misuse_death, a_context_function_that_returns) {
     EXPECT_DEATH(on_transition([](comity_context_t *, void *) {
                      comity_context_t *c = nullptr;
                      comity_context_init(&c, nullptr);
-                     comity_context_run(c, [](void *) {}, nullptr);
+                     comity_context_run(
+                         c, [](void *) {}, nullptr);
                  }),
                  "comity_context_run.*returned");
 }
 
 TEST_F(misuse_death, running_a_context_in_use) {
-    EXPECT_DEATH(on_transition([](comity_context_t *c, void *) { comity_context_run(c, [](void *) {}, nullptr); }),
+    EXPECT_DEATH(on_transition([](comity_context_t *c, void *) {
+                     comity_context_run(
+                         c, [](void *) {}, nullptr);
+                 }),
                  "comity_context_run.*in use");
 }
 

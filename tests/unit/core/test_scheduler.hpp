@@ -1,4 +1,5 @@
-// A small scheduler on the public interface: a queue of contexts that may go on, functions to start in contexts of their own, children that want harts.
+// A small scheduler on the public interface: a queue of contexts that may go on, functions to start in contexts of
+// their own, children that want harts.
 #pragma once
 
 #include "comity/core.hpp"
@@ -11,7 +12,7 @@
 #include <vector>
 
 class test_scheduler : public comity::scheduler {
-  public:
+public:
     struct counts {
         std::atomic<int> enter{0}, yield{0}, block{0}, unblock{0}, request{0}, registered{0}, unregistered{0};
     };
@@ -38,11 +39,9 @@ class test_scheduler : public comity::scheduler {
             {
                 const std::lock_guard lock(m_);
                 wait = unfinished_ != 0;
-                if (wait)
-                    waiter_ = c;
+                if (wait) waiter_ = c;
             }
-            if (wait)
-                comity_context_block(c);
+            if (wait) comity_context_block(c);
             comity_context_resume(c);
         });
     }
@@ -58,7 +57,7 @@ class test_scheduler : public comity::scheduler {
         });
     }
 
-  protected:
+protected:
     void on_enter() override {
         ++seen.enter;
         next();
@@ -94,7 +93,7 @@ class test_scheduler : public comity::scheduler {
         std::erase(wanting_, child);
     }
 
-  private:
+private:
     struct task {
         std::function<void()> f;
         comity::context context{comity_context_attr_t{256 * 1024, 0}};
@@ -104,18 +103,17 @@ class test_scheduler : public comity::scheduler {
     static void run(void *argument) {
         auto *t = static_cast<task *>(argument);
         t->f();
-        comity_context_exit([](comity_context_t *, void *ended) { static_cast<task *>(ended)->scheduler->finished(); }, t);
+        comity_context_exit([](comity_context_t *, void *ended) { static_cast<task *>(ended)->scheduler->finished(); },
+                            t);
     }
 
     [[noreturn]] void finished() {
         comity_context_t *waiter = nullptr;
         {
             const std::lock_guard lock(m_);
-            if (--unfinished_ == 0)
-                std::swap(waiter, waiter_);
+            if (--unfinished_ == 0) std::swap(waiter, waiter_);
         }
-        if (waiter)
-            comity_context_unblock(waiter);
+        if (waiter) comity_context_unblock(waiter);
         next();
     }
 
@@ -140,12 +138,9 @@ class test_scheduler : public comity::scheduler {
                 }
             }
         }
-        if (c)
-            comity_context_resume(c);
-        if (t)
-            t->context.run(run, t);
-        if (child)
-            comity_sched_enter(child);
+        if (c) comity_context_resume(c);
+        if (t) t->context.run(run, t);
+        if (child) comity_sched_enter(child);
         yield_to_parent();
     }
 

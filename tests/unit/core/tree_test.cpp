@@ -54,8 +54,7 @@ TEST(tree, blocked_contexts_go_on_after_unblock_from_any_thread) {
         went_on = true;
     });
     std::thread other([&] {
-        while (!blocked)
-            std::this_thread::yield();
+        while (!blocked) std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::milliseconds(20)); // by now the harts are idle
         comity_context_unblock(blocked);
     });
@@ -76,8 +75,7 @@ TEST(tree, contexts_keep_their_stacks_and_local_state_while_others_run) {
             int own = i;
             comity_context_set_local(comity_context_self(), &own);
             comity_context_t *const self = comity_context_self();
-            for (int round = 0; round < 50; ++round)
-                s.take_turns();
+            for (int round = 0; round < 50; ++round) s.take_turns();
             right += own == i && self == comity_context_self() && comity_context_local(self) == &own;
         });
     s.wait_for_all();
@@ -119,14 +117,12 @@ TEST(tree, several_foreign_threads_have_roots_of_their_own) {
             for (int round = 0; round < 20; ++round) {
                 test_scheduler s;
                 s.register_here();
-                for (int n = 0; n < 5; ++n)
-                    s.start([&ran] { ++ran; });
+                for (int n = 0; n < 5; ++n) s.start([&ran] { ++ran; });
                 s.wait_for_all();
                 comity::scheduler::unregister();
             }
         });
-    for (std::thread &t : threads)
-        t.join();
+    for (std::thread &t : threads) t.join();
     EXPECT_EQ(ran, 500);
 }
 
@@ -134,8 +130,7 @@ TEST(tree, unregister_waits_for_every_hart) {
     for (int round = 0; round < 200; ++round) {
         test_scheduler s; // on this stack: a hart that is still inside would be seen by the sanitizers, or crash
         s.register_here();
-        for (int n = 0; n < 3; ++n)
-            s.start([] {});
+        for (int n = 0; n < 3; ++n) s.start([] {});
         s.wait_for_all();
         comity::scheduler::unregister();
     }
@@ -160,18 +155,18 @@ TEST(tree, exit_gives_the_context_back_to_be_run_again) {
         int runs = 0;
         static void body(void *p) {
             ++static_cast<state *>(p)->runs;
-            comity_context_exit([](comity_context_t *c, void *q) {
-                auto *self = static_cast<state *>(q);
-                if (self->runs < 3)
-                    comity_context_run(c, body, q);
-                comity_context_resume(self->main);
-            }, p);
+            comity_context_exit(
+                [](comity_context_t *c, void *q) {
+                    auto *self = static_cast<state *>(q);
+                    if (self->runs < 3) comity_context_run(c, body, q);
+                    comity_context_resume(self->main);
+                },
+                p);
         }
     } st{nullptr, comity_context_self()};
     ASSERT_EQ(comity_context_init(&st.context, nullptr), 0);
-    comity_context_pause([](comity_context_t *, void *p) {
-        comity_context_run(static_cast<state *>(p)->context, state::body, p);
-    }, &st);
+    comity_context_pause(
+        [](comity_context_t *, void *p) { comity_context_run(static_cast<state *>(p)->context, state::body, p); }, &st);
     EXPECT_EQ(st.runs, 3);
     comity_context_fini(st.context);
     comity::scheduler::unregister();

@@ -16,8 +16,7 @@ using clock_type = std::chrono::steady_clock;
 
 bool within_a_second(const std::atomic<bool> &flag) {
     for (const auto until = clock_type::now() + std::chrono::seconds(1); clock_type::now() < until;)
-        if (flag)
-            return true;
+        if (flag) return true;
     return false;
 }
 } // namespace
@@ -47,8 +46,7 @@ TEST(work_stealing, a_thread_that_went_to_sleep_elsewhere_runs_where_there_is_a_
         go.wait();
         woken = true;
     });
-    for (int i = 0; i < 5; ++i)
-        comity::this_thread::yield();
+    for (int i = 0; i < 5; ++i) comity::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     go.set();
     EXPECT_TRUE(within_a_second(woken)); // this hart stays here
@@ -60,11 +58,9 @@ TEST(work_stealing, fresh_threads_start_although_others_yield_for_ever) {
     std::vector<comity::thread> yielding;
     for (int i = 0; i < 4; ++i)
         yielding.emplace_back([&stop] {
-            while (!stop)
-                comity::this_thread::yield();
+            while (!stop) comity::this_thread::yield();
         });
-    for (int i = 0; i < 10; ++i)
-        comity::this_thread::yield();
+    for (int i = 0; i < 10; ++i) comity::this_thread::yield();
     comity::thread stops([&stop] { stop = true; });
     stops.join();
 }
@@ -73,14 +69,12 @@ TEST(work_stealing, threads_that_go_on_are_not_starved_by_new_ones) {
     const comity::threads scope;
     std::atomic<bool> went_on{false};
     comity::thread waits([&went_on] {
-        for (int i = 0; i < 10; ++i)
-            comity::this_thread::yield();
+        for (int i = 0; i < 10; ++i) comity::this_thread::yield();
         went_on = true;
     });
     struct chain {
         static void link(std::atomic<bool> *stop) {
-            if (!*stop)
-                comity::thread({.detached = true}, link, stop); // always one more
+            if (!*stop) comity::thread({.detached = true}, link, stop); // always one more
         }
     };
     comity::thread({.detached = true}, chain::link, &went_on);
@@ -94,8 +88,7 @@ TEST(work_stealing, a_second_thread_of_the_program_gets_a_hart_from_a_busy_one) 
         std::vector<comity::thread> busy;
         for (int i = 0; i < 4; ++i)
             busy.emplace_back([&stop] {
-                while (!stop)
-                    comity::this_thread::yield();
+                while (!stop) comity::this_thread::yield();
             });
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(20)); // it has both harts

@@ -4,7 +4,7 @@
 
 namespace {
 class sync_death : public testing::Test {
-  protected:
+protected:
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 } // namespace

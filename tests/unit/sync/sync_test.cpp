@@ -49,8 +49,7 @@ TEST(mutex, a_waiting_thread_leaves_its_hart_to_others) {
         m.lock();
         m.unlock();
     });
-    for (int i = 0; i < 3; ++i)
-        comity::this_thread::yield(); // it waits by now
+    for (int i = 0; i < 3; ++i) comity::this_thread::yield(); // it waits by now
     comity::thread other([&] { other_ran = true; });
     other.join(); // with one hart: only if the waiter gave its hart away
     EXPECT_TRUE(other_ran);
@@ -88,8 +87,7 @@ TEST(condition, wait_gives_the_mutex_away_and_takes_it_again) {
         c.wait(lock, [&] { return ready; });
         EXPECT_FALSE(m.try_lock());
     });
-    for (int i = 0; i < 3; ++i)
-        comity::this_thread::yield();
+    for (int i = 0; i < 3; ++i) comity::this_thread::yield();
     {
         const std::lock_guard lock(m);
         ready = true;

@@ -14,7 +14,8 @@ using comity::thread;
 
 TEST(cpp_thread, runs_a_callable_with_arguments) {
     int result = 0;
-    thread t([&result](int a, const std::string &b) { result = a + static_cast<int>(b.size()); }, 40, std::string("ab"));
+    thread t([&result](int a, const std::string &b) { result = a + static_cast<int>(b.size()); }, 40,
+             std::string("ab"));
     t.join();
     EXPECT_EQ(result, 42);
     EXPECT_FALSE(t.joinable());
@@ -66,8 +67,7 @@ TEST(cpp_thread, an_exception_reaches_the_joiner_whatever_the_technique) {
         for (const bool own_tls : {false, true}) {
             for (const int yields : {0, 1, 5}) {
                 thread t({.technique = how, .own_tls = own_tls}, [yields] {
-                    for (int i = 0; i < yields; ++i)
-                        comity::this_thread::yield();
+                    for (int i = 0; i < yields; ++i) comity::this_thread::yield();
                     throw std::runtime_error("from the thread");
                 });
                 try {
@@ -99,8 +99,7 @@ TEST(cpp_thread, exceptions_in_flight_stay_with_their_threads) {
     };
     {
         std::vector<thread> all;
-        for (int i = 0; i < 50; ++i)
-            all.emplace_back(handle_while_others_do, i);
+        for (int i = 0; i < 50; ++i) all.emplace_back(handle_while_others_do, i);
     }
     EXPECT_EQ(right, 50);
 }

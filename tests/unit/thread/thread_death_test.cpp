@@ -5,12 +5,14 @@
 
 namespace {
 class thread_death : public testing::Test {
-  protected:
+protected:
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 } // namespace
 
-TEST_F(thread_death, exit_outside_a_thread_names_the_call) { EXPECT_DEATH(comity_thread_exit(nullptr), "comity_thread_exit"); }
+TEST_F(thread_death, exit_outside_a_thread_names_the_call) {
+    EXPECT_DEATH(comity_thread_exit(nullptr), "comity_thread_exit");
+}
 
 TEST_F(thread_death, end_without_begin_names_the_call) { EXPECT_DEATH(comity_threads_end(), "comity_threads_end"); }
 

@@ -20,7 +20,7 @@ struct kind {
 };
 
 class thread_kinds : public testing::TestWithParam<kind> {
-  public:
+public:
     comity_thread_attr_t attr() const { return {GetParam().technique, 0, GetParam().own_tls, 0}; }
     comity_thread_t *create(void *(*fn)(void *), void *arg) const {
         const comity_thread_attr_t a = attr();
@@ -52,7 +52,8 @@ TEST_P(thread_kinds, returns_its_result_to_the_joiner) {
 
 TEST_P(thread_kinds, without_a_scheduler_the_last_join_ends_the_implicit_one) {
     EXPECT_EQ(comity_sched_current(), nullptr);
-    comity_thread_t *a = create([](void *p) { return p; }, number(1)), *b = create([](void *p) { return p; }, number(2));
+    comity_thread_t *a = create([](void *p) { return p; }, number(1)),
+                    *b = create([](void *p) { return p; }, number(2));
     EXPECT_NE(comity_sched_current(), nullptr);
     EXPECT_EQ(join(a), number(1));
     EXPECT_EQ(join(b), number(2));
@@ -62,15 +63,13 @@ TEST_P(thread_kinds, without_a_scheduler_the_last_join_ends_the_implicit_one) {
 TEST_P(thread_kinds, every_join_order_gives_every_result) {
     ASSERT_EQ(comity_threads_begin(), 0);
     const auto work = [](void *p) {
-        if (reinterpret_cast<std::uintptr_t>(p) % 3 == 0)
-            comity_thread_yield();
+        if (reinterpret_cast<std::uintptr_t>(p) % 3 == 0) comity_thread_yield();
         return p;
     };
     for (const int order : {0, 1, 2}) {
         constexpr std::size_t n = 300; // more than the first ring of a deque
         std::vector<comity_thread_t *> threads(n);
-        for (std::size_t i = 0; i < n; ++i)
-            threads[i] = create(work, number(i + 1));
+        for (std::size_t i = 0; i < n; ++i) threads[i] = create(work, number(i + 1));
         for (std::size_t i = 0; i < n; ++i) {
             const std::size_t which = order == 0 ? i : order == 1 ? n - 1 - i : (i * 7) % n;
             ASSERT_EQ(join(threads[which]), number(which + 1));
@@ -85,11 +84,11 @@ TEST_P(thread_kinds, threads_create_and_join_threads) {
         int depth;
         static void *walk(void *p) {
             const tree *t = static_cast<tree *>(p);
-            if (t->depth == 0)
-                return number(1);
+            if (t->depth == 0) return number(1);
             tree below{t->test, t->depth - 1};
             comity_thread_t *a = t->test->create(walk, &below), *b = t->test->create(walk, &below);
-            const auto left = reinterpret_cast<std::uintptr_t>(join(a)), right = reinterpret_cast<std::uintptr_t>(join(b));
+            const auto left = reinterpret_cast<std::uintptr_t>(join(a)),
+                       right = reinterpret_cast<std::uintptr_t>(join(b));
             return number(left + right);
         }
     };
@@ -103,15 +102,16 @@ TEST_P(thread_kinds, yielding_threads_take_turns_and_all_end) {
     total = 0;
     std::vector<comity_thread_t *> threads;
     for (int i = 0; i < 20; ++i)
-        threads.push_back(create([](void *) -> void * {
-            for (int round = 0; round < 50; ++round) {
-                ++total;
-                comity_thread_yield();
-            }
-            return nullptr;
-        }, nullptr));
-    for (comity_thread_t *t : threads)
-        join(t);
+        threads.push_back(create(
+            [](void *) -> void * {
+                for (int round = 0; round < 50; ++round) {
+                    ++total;
+                    comity_thread_yield();
+                }
+                return nullptr;
+            },
+            nullptr));
+    for (comity_thread_t *t : threads) join(t);
     EXPECT_EQ(total, 1000);
     comity_threads_end();
 }
@@ -120,15 +120,18 @@ TEST_P(thread_kinds, a_thread_that_yields_lets_one_run_that_has_not_started) {
     ASSERT_EQ(comity_threads_begin(), 0);
     static std::atomic<bool> flag;
     flag = false;
-    comity_thread_t *waits = create([](void *) -> void * {
-        while (!flag)
-            comity_thread_yield();
-        return nullptr;
-    }, nullptr);
-    comity_thread_t *sets = create([](void *) -> void * {
-        flag = true;
-        return nullptr;
-    }, nullptr);
+    comity_thread_t *waits = create(
+        [](void *) -> void * {
+            while (!flag) comity_thread_yield();
+            return nullptr;
+        },
+        nullptr);
+    comity_thread_t *sets = create(
+        [](void *) -> void * {
+            flag = true;
+            return nullptr;
+        },
+        nullptr);
     join(waits);
     join(sets);
     comity_threads_end();
@@ -138,28 +141,31 @@ TEST_P(thread_kinds, the_creator_that_yields_lets_its_threads_run) {
     ASSERT_EQ(comity_threads_begin(), 0);
     static std::atomic<bool> ran;
     ran = false;
-    comity_thread_t *t = create([](void *) -> void * {
-        ran = true;
-        return nullptr;
-    }, nullptr);
-    while (!ran)
-        comity_thread_yield();
+    comity_thread_t *t = create(
+        [](void *) -> void * {
+            ran = true;
+            return nullptr;
+        },
+        nullptr);
+    while (!ran) comity_thread_yield();
     join(t);
     comity_threads_end();
 }
 
 TEST_P(thread_kinds, exit_ends_the_thread_from_any_depth) {
     static void *(*const deep)(int) = [](int n) -> void * {
-        if (n == 0)
-            comity_thread_exit(number(42));
+        if (n == 0) comity_thread_exit(number(42));
         return deep(n - 1);
     };
     EXPECT_EQ(join(create([](void *) { return deep(10); }, nullptr)), number(42));
     // also after it was stopped
-    EXPECT_EQ(join(create([](void *) {
-                  comity_thread_yield();
-                  return deep(3);
-              }, nullptr)), number(42));
+    EXPECT_EQ(join(create(
+                  [](void *) {
+                      comity_thread_yield();
+                      return deep(3);
+                  },
+                  nullptr)),
+              number(42));
 }
 
 TEST_P(thread_kinds, self_is_the_handle_and_null_outside) {
@@ -171,15 +177,15 @@ TEST_P(thread_kinds, self_is_the_handle_and_null_outside) {
 
 TEST_P(thread_kinds, a_thread_may_be_joined_by_a_kernel_thread_that_holds_no_hart) {
     ASSERT_EQ(comity_threads_begin(), 0);
-    comity_thread_t *t = create([](void *p) {
-        for (int i = 0; i < 100; ++i)
-            comity_thread_yield();
-        return p;
-    }, number(9));
+    comity_thread_t *t = create(
+        [](void *p) {
+            for (int i = 0; i < 100; ++i) comity_thread_yield();
+            return p;
+        },
+        number(9));
     std::atomic<void *> result{nullptr};
     std::thread joiner([&] { result = join(t); });
-    while (!result)
-        comity_thread_yield();
+    while (!result) comity_thread_yield();
     joiner.join();
     EXPECT_EQ(result, number(9));
     comity_threads_end();
@@ -192,17 +198,22 @@ TEST_P(thread_kinds, the_end_of_the_scheduler_waits_for_detached_threads) {
     comity_thread_attr_t a = attr();
     a.detached = 1;
     for (int i = 0; i < 50; ++i)
-        ASSERT_EQ(comity_thread_create(nullptr, &a, [](void *) -> void * {
-            for (int round = 0; round < 10; ++round)
-                comity_thread_yield();
+        ASSERT_EQ(comity_thread_create(
+                      nullptr, &a,
+                      [](void *) -> void * {
+                          for (int round = 0; round < 10; ++round) comity_thread_yield();
+                          ++done;
+                          return nullptr;
+                      },
+                      nullptr),
+                  0);
+    comity_thread_t *later = create(
+        [](void *) -> void * {
+            comity_thread_yield();
             ++done;
             return nullptr;
-        }, nullptr), 0);
-    comity_thread_t *later = create([](void *) -> void * {
-        comity_thread_yield();
-        ++done;
-        return nullptr;
-    }, nullptr);
+        },
+        nullptr);
     EXPECT_EQ(comity_thread_detach(later), 0);
     comity_threads_end();
     EXPECT_EQ(done, 51);
@@ -212,43 +223,49 @@ TEST_P(thread_kinds, a_stack_is_as_large_as_asked) {
     comity_thread_attr_t a = attr();
     a.stack_size = 4 << 20;
     comity_thread_t *t = nullptr;
-    ASSERT_EQ(comity_thread_create(&t, &a, [](void *) -> void * {
-        volatile char large[3 << 20];
-        large[0] = 1;
-        large[sizeof large - 1] = 2;
-        return number(static_cast<std::uintptr_t>(large[0] + large[sizeof large - 1]));
-    }, nullptr), 0);
+    ASSERT_EQ(comity_thread_create(
+                  &t, &a,
+                  [](void *) -> void * {
+                      volatile char large[3 << 20];
+                      large[0] = 1;
+                      large[sizeof large - 1] = 2;
+                      return number(static_cast<std::uintptr_t>(large[0] + large[sizeof large - 1]));
+                  },
+                  nullptr),
+              0);
     EXPECT_EQ(join(t), number(3));
 }
 
 TEST_P(thread_kinds, errno_stays_with_a_thread_that_has_its_own_tls) {
-    if (!GetParam().own_tls)
-        GTEST_SKIP() << "errno belongs to the carrier";
+    if (!GetParam().own_tls) GTEST_SKIP() << "errno belongs to the carrier";
     ASSERT_EQ(comity_threads_begin(), 0);
     std::vector<comity_thread_t *> threads;
     for (std::uintptr_t i = 1; i <= 20; ++i)
-        threads.push_back(create([](void *p) -> void * {
-            int *const where = &errno;
-            errno = static_cast<int>(reinterpret_cast<std::uintptr_t>(p));
-            for (int round = 0; round < 20; ++round)
-                comity_thread_yield();
-            return number(errno == static_cast<int>(reinterpret_cast<std::uintptr_t>(p)) && where == &errno);
-        }, number(i)));
-    for (comity_thread_t *t : threads)
-        EXPECT_EQ(join(t), number(1));
+        threads.push_back(create(
+            [](void *p) -> void * {
+                int *const where = &errno;
+                errno = static_cast<int>(reinterpret_cast<std::uintptr_t>(p));
+                for (int round = 0; round < 20; ++round) comity_thread_yield();
+                return number(errno == static_cast<int>(reinterpret_cast<std::uintptr_t>(p)) && where == &errno);
+            },
+            number(i)));
+    for (comity_thread_t *t : threads) EXPECT_EQ(join(t), number(1));
     comity_threads_end();
 }
 
 TEST(threads, data_in_the_descriptor_reaches_the_function) {
     comity_thread_t *t = nullptr;
     void *data = nullptr;
-    ASSERT_EQ(comity_thread_prepare(&t, nullptr, [](void *p) {
-        const auto *n = static_cast<std::uint64_t *>(p);
-        return number(std::accumulate(n, n + COMITY_THREAD_DATA / 8, std::uint64_t{0}));
-    }, &data), 0);
+    ASSERT_EQ(comity_thread_prepare(
+                  &t, nullptr,
+                  [](void *p) {
+                      const auto *n = static_cast<std::uint64_t *>(p);
+                      return number(std::accumulate(n, n + COMITY_THREAD_DATA / 8, std::uint64_t{0}));
+                  },
+                  &data),
+              0);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 16, 0U);
-    for (std::uint64_t i = 0; i < COMITY_THREAD_DATA / 8; ++i)
-        static_cast<std::uint64_t *>(data)[i] = i;
+    for (std::uint64_t i = 0; i < COMITY_THREAD_DATA / 8; ++i) static_cast<std::uint64_t *>(data)[i] = i;
     ASSERT_EQ(comity_thread_launch(t), 0);
     EXPECT_EQ(join(t), number(28));
 }
@@ -269,9 +286,13 @@ TEST(threads, bad_arguments_are_errors) {
 
 TEST(threads, joining_oneself_is_a_deadlock_and_a_detached_one_invalid) {
     comity_thread_t *t = nullptr;
-    ASSERT_EQ(comity_thread_create(&t, nullptr, [](void *) -> void * {
-        return number(static_cast<std::uintptr_t>(comity_thread_join(comity_thread_self(), nullptr)));
-    }, nullptr), 0);
+    ASSERT_EQ(comity_thread_create(
+                  &t, nullptr,
+                  [](void *) -> void * {
+                      return number(static_cast<std::uintptr_t>(comity_thread_join(comity_thread_self(), nullptr)));
+                  },
+                  nullptr),
+              0);
     EXPECT_EQ(join(t), number(EDEADLK));
 
     ASSERT_EQ(comity_threads_begin(), 0);
@@ -279,11 +300,14 @@ TEST(threads, joining_oneself_is_a_deadlock_and_a_detached_one_invalid) {
     a.detached = 1;
     static std::atomic<bool> go;
     go = false;
-    ASSERT_EQ(comity_thread_create(&t, &a, [](void *) -> void * {
-        while (!go)
-            comity_thread_yield();
-        return nullptr;
-    }, nullptr), 0);
+    ASSERT_EQ(comity_thread_create(
+                  &t, &a,
+                  [](void *) -> void * {
+                      while (!go) comity_thread_yield();
+                      return nullptr;
+                  },
+                  nullptr),
+              0);
     EXPECT_EQ(comity_thread_join(t, nullptr), EINVAL);
     EXPECT_EQ(comity_thread_detach(t), EINVAL);
     go = true;
@@ -298,12 +322,14 @@ TEST(threads, a_stack_that_cannot_be_had_is_an_error) {
     std::vector<comity_thread_t *> made;
     ASSERT_EQ(comity_threads_begin(), 0);
     int error = 0;
-    while (made.size() < 40'000 && (error = comity_thread_create(&t, &a, [](void *p) { return p; }, nullptr)) == 0)
+    while (made.size() < 40'000 && (error = comity_thread_create(
+                                        &t, &a, [](void *p) { return p; }, nullptr)) == 0)
         made.push_back(t);
     EXPECT_EQ(error, ENOMEM);
-    for (comity_thread_t *each : made)
-        join(each);
-    EXPECT_EQ(comity_thread_create(&t, nullptr, [](void *p) { return p; }, number(3)), 0);
+    for (comity_thread_t *each : made) join(each);
+    EXPECT_EQ(comity_thread_create(
+                  &t, nullptr, [](void *p) { return p; }, number(3)),
+              0);
     EXPECT_EQ(join(t), number(3));
     comity_threads_end();
 }
@@ -317,16 +343,18 @@ TEST(threads, several_kernel_threads_have_schedulers_of_their_own) {
                 std::vector<comity_thread_t *> threads(8);
                 std::uintptr_t sum = 0;
                 for (comity_thread_t *&t : threads)
-                    ASSERT_EQ(comity_thread_create(&t, nullptr, [](void *p) {
-                        comity_thread_yield();
-                        return p;
-                    }, number(round)), 0);
-                for (comity_thread_t *t : threads)
-                    sum += reinterpret_cast<std::uintptr_t>(join(t));
+                    ASSERT_EQ(comity_thread_create(
+                                  &t, nullptr,
+                                  [](void *p) {
+                                      comity_thread_yield();
+                                      return p;
+                                  },
+                                  number(round)),
+                              0);
+                for (comity_thread_t *t : threads) sum += reinterpret_cast<std::uintptr_t>(join(t));
                 right += sum == 8 * round;
             }
         });
-    for (std::thread &t : kernel_threads)
-        t.join();
+    for (std::thread &t : kernel_threads) t.join();
     EXPECT_EQ(right, 300);
 }
