@@ -13,12 +13,14 @@ enum bug {
     thief_takes_blindly,
     fill_relaxed,
     claim_relaxed,
-    master_fills_by_store
+    master_fills_by_store,
+    master_overwrites_the_booty
 };
 
 template <unsigned Harts> struct slots : rl::test_suite<slots<Harts>, Harts> {
-    static constexpr unsigned harts = Harts, ranks = 4, regions = 2, looks = 1;
-    static constexpr unsigned stealing = 0x0000ffff; // empty, as every range with begin >= end
+    static constexpr unsigned harts = Harts, regions = 2, looks = 1;
+    static constexpr unsigned ranks = harts == 2 ? 4 : 10; // of three harts' shares, half leaves a booty to keep
+    static constexpr unsigned stealing = 0x0000ffff;       // empty, as every range with begin >= end
     static unsigned begin(unsigned r) { return r & 0xffff; }
     static unsigned end(unsigned r) { return r >> 16; }
     static unsigned pack(unsigned b, unsigned e) { return e << 16 | b; }
@@ -43,6 +45,7 @@ template <unsigned Harts> struct slots : rl::test_suite<slots<Harts>, Harts> {
             const unsigned share = e / (others + 1);
             unsigned r = range[i].load(mo_relaxed, $);
             if (!seeded(master_ignores_the_mark) && r == stealing) continue;
+            if (!seeded(master_overwrites_the_booty) && begin(r) < end(r)) continue;
             if (seeded(master_fills_by_store))
                 range[i].store(pack(e - share, e), mo_release, $);
             else if (!range[i].compare_exchange_strong(r, pack(e - share, e), unless(fill_relaxed, mo_acq_rel),
@@ -130,7 +133,7 @@ const registration two{{"slots_of_two_harts",
                         {2, 10000}}};
 const registration three{{"slots_of_three_harts",
                           {"thief_leaves_no_mark", "master_ignores_the_mark", "thief_takes_blindly", "fill_relaxed",
-                           "claim_relaxed", "master_fills_by_store"},
+                           "claim_relaxed", "master_fills_by_store", "master_overwrites_the_booty"},
                           search<slots<3>>,
                           {0, 20000}}};
 

@@ -164,7 +164,8 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
             const unsigned share = end / (others + 1);
             std::uint64_t r = slots_[i].range.load(std::memory_order_relaxed);
             --others;
-            if (share != 0 && r != slot::stealing &&
+            // Not empty: its hart has already stolen from a slot that was filled before.
+            if (share != 0 && r != slot::stealing && slot::begin(r) >= slot::end(r) &&
                 slots_[i].range.compare_exchange_strong(r, slot::pack(end - share, end),
                                                         std::memory_order_acq_rel)) // acq_rel[team-ranks]
                 end -= share;
