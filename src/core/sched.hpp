@@ -17,6 +17,9 @@ struct sched_hooks {
     // Is there anything else that the calling hart could run for this scheduler? A waiting context then blocks at once
     // instead of spinning.
     bool (*other_work)(sched *self) noexcept;
+    // Stops the calling context and goes on with another one of this scheduler on the same hart, without the detour
+    // over the transition context; after(arg) runs when the caller is off its stack. False: there is none. May be null.
+    bool (*switch_to_other)(sched *self, context *from, arch::after_fn after, void *arg) noexcept;
     // unblock for a list (by context::next) of contexts of this scheduler.
     void (*unblock_all)(sched *self, context *first) noexcept;
     const unit_hooks *units = nullptr; // schedulers of units

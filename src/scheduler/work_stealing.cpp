@@ -61,7 +61,7 @@ void unblock_all(core::sched *s, context *first) noexcept {
     if (n) static_cast<work_stealing *>(s)->make_ready(head, tail, n);
 }
 
-constexpr core::sched_hooks hooks{other_work, unblock_all, &unit_callbacks};
+constexpr core::sched_hooks hooks{other_work, nullptr, unblock_all, &unit_callbacks};
 
 } // namespace
 

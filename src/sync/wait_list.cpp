@@ -12,49 +12,56 @@ using core::context;
 void wait_list::wait_once(ready_fn ready, void *arg) noexcept {
     context *c = core::adopt()->current;
     carrier *k = c->on;
-    waiting w{this, ready, arg};
-    if (!k->carried) return wait_in_kernel(c, w);
+    waiting w{c, this, ready, arg};
+    if (!k->carried) { // a thread outside Comity's schedulers sleeps in the kernel
+        if (enqueue(w)) core::sleep_without_hart(k);
+        return;
+    }
     core::sched *s = k->current_sched;
+    const core::sched_hooks *hooks = s->hooks;
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
-    for (unsigned i = 0; !(s->hooks && s->hooks->other_work(s)); ++i) {
+    for (unsigned i = 0; !(hooks && hooks->other_work(s)); ++i) {
         if (ready(arg)) return;
         if (i % 16 == 15 && sys::ticks() - from > most) break;
         sys::cpu_relax();
     }
+    if (hooks && hooks->switch_to_other && hooks->switch_to_other(s, c, left_behind, &w)) return;
     core::pause(c, park, &w);
 }
 
-// Enters the list unless the condition holds. The count is raised before the condition is looked at again, and the
-// waker lowers it after making the condition true: one of the two sees the other (store, fence, load on both sides).
-bool wait_list::enqueue(context *c, ready_fn ready, void *arg) noexcept {
-    lock_.lock();
-    count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+// Enters the list unless the condition holds; the waiter is off its stack, so a waker may resume it at once: `w` is a
+// copy. The count is raised before the condition is looked at again, and the waker lowers it after making the condition
+// true: one of the two sees the other (store, fence, load on both sides).
+bool wait_list::enqueue(waiting w) noexcept {
+    wait_list &l = *w.list;
+    l.lock_.lock();
+    l.count_.store(l.count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
     core::chaos_point();
-    const bool wait = !ready(arg);
+    const bool wait = !w.ready(w.arg);
     if (wait) {
-        c->next = nullptr;
-        (last_ ? last_->next : first_) = c;
-        last_ = c;
+        w.who->next = nullptr;
+        (l.last_ ? l.last_->next : l.first_) = w.who;
+        l.last_ = w.who;
     } else {
-        count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        l.count_.store(l.count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
-    lock_.unlock();
+    l.lock_.unlock();
     return wait;
 }
 
-// On the transition context: the waiter is off its stack, so a waker may resume it at once. `w` lies on that stack: not
-// to be read after enqueue has succeeded.
+// On the transition context.
 void wait_list::park(context *c, void *argument) {
-    const waiting w = *static_cast<waiting *>(argument);
     carrier *k = core::current_carrier();
-    if (w.list->enqueue(c, w.ready, w.arg)) core::block(k, c);
+    if (enqueue(*static_cast<waiting *>(argument))) core::block(k, c);
     core::resume(k, c);
 }
 
-void wait_list::wait_in_kernel(context *c, waiting &w) noexcept {
-    carrier *k = c->on;
-    if (w.list->enqueue(c, w.ready, w.arg)) core::sleep_without_hart(k);
+// On the context that goes on instead.
+void wait_list::left_behind(void *argument) {
+    const waiting w = *static_cast<waiting *>(argument);
+    ++core::current_carrier()->count.blocks;
+    if (!enqueue(w)) core::unblock(w.who);
 }
 
 void wait_list::wake_all() noexcept {

@@ -32,14 +32,15 @@ public:
 private:
     using ready_fn = bool (*)(void *) noexcept;
     struct waiting {
+        core::context *who;
         wait_list *list;
         ready_fn ready;
         void *arg;
     };
     void wait_once(ready_fn ready, void *arg) noexcept;
-    bool enqueue(core::context *c, ready_fn ready, void *arg) noexcept;
+    static bool enqueue(waiting w) noexcept;
     static void park(core::context *c, void *w);
-    static void wait_in_kernel(core::context *c, waiting &w) noexcept;
+    static void left_behind(void *w);
 
     std::atomic<std::uint32_t> count_{0}; // contexts in the list; written under lock_
     core::spinlock lock_;

@@ -1,4 +1,4 @@
-// Teams as the harts in them see them: what to do next. Everything here but finish and yield_to_others runs on
+// Teams as the harts in them see them: what to do next. Everything here but finish and switch_to_other runs on
 // transition contexts.
 #include "model/spmd/scheduler.hpp"
 
@@ -29,6 +29,10 @@ void on_unblock(comity_sched_t *self, comity_context_t *c) {
 
 bool other_work(core::sched *self) noexcept { return static_cast<team *>(self)->has_work(core::current_carrier()); }
 
+bool switch_to_other(core::sched *self, context *from, core::arch::after_fn after, void *arg) noexcept {
+    return static_cast<team *>(self)->switch_to_other(from, after, arg);
+}
+
 void unblock_all(core::sched *self, context *first) noexcept {
     auto *t = static_cast<team *>(self);
     context *head = nullptr, *tail = nullptr;
@@ -51,7 +55,7 @@ void unblock_all(core::sched *self, context *first) noexcept {
 
 constexpr comity_sched_callbacks_t team_callbacks{nullptr,  on_unregister, on_request, on_hart,
                                                   on_yield, on_block,      on_unblock};
-constexpr core::sched_hooks team_hooks{other_work, unblock_all};
+constexpr core::sched_hooks team_hooks{other_work, switch_to_other, unblock_all};
 
 std::uint64_t wake_ticks() noexcept { return 50 * core::ticks_per_us(); }
 
@@ -155,6 +159,7 @@ void team::finish(member *m) noexcept {
         return core::switch_to(
             c, master, [](void *t) { static_cast<team *>(t)->unfinished_.store(0, std::memory_order_relaxed); }, this);
     }
+    if (switch_to_ready(c, core::arch::comity_arch_nothing, nullptr)) return;
     core::pause(c, member_parks, this);
 }
 
@@ -206,11 +211,10 @@ void team::step(carrier *k) noexcept {
         }
         if (parent != &base()) break;
         // The root's harts wait for new work for a while: the next region mostly follows soon.
-        const std::uint32_t seen = signal_.load(std::memory_order_acquire); // acquire[team-signal]
         const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
         bool work = false;
         for (unsigned i = 1; !(i % 64 == 0 && sys::ticks() - from > most); ++i) {
-            work = !slots_[hart].empty() || signal_.load(std::memory_order_relaxed) != seen || has_work(k);
+            work = !slots_[hart].empty() || has_work(k);
             if (work || draining_.load(std::memory_order_relaxed) || base().pressed()) break;
             sys::cpu_relax();
         }
@@ -241,7 +245,10 @@ context *team::pop_ready() noexcept {
 }
 
 void team::push_ready(context *first, context *last, unsigned n) noexcept {
-    pin(); // a context that is ready may run and end the team before we are done here
+    // A context that is ready may run and end the team before we are done here, unless we are a rank of it ourselves.
+    const context *waker = core::current_context();
+    const bool inside = waker && waker->owner == this;
+    if (!inside) pin();
     if (first->home) {
         core::post_home(first);
     } else {
@@ -252,31 +259,35 @@ void team::push_ready(context *first, context *last, unsigned n) noexcept {
         ready_lock_.unlock();
         call_hart(n);
     }
-    signal_.fetch_add(1, std::memory_order_release); // release[team-signal]
-    unpin();
+    if (!inside) unpin();
 }
 
-bool team::yield_to_others(context *c) noexcept {
-    carrier *k = c->on;
-    const auto again = [](void *argument) {
-        auto *self = static_cast<context *>(argument);
-        self->next = nullptr;
-        static_cast<team *>(self->owner)->push_ready(self, self, 1);
-    };
-    if (context *other = pop_ready()) {
-        core::switch_to(c, other, again, c);
+// Ranks that were never started come first: those that yield to each other must not keep them out.
+bool team::switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept {
+    if (const int rank = claim(from->on); rank >= 0) {
+        switch_to_member(from, static_cast<unsigned>(rank), after, arg);
         return true;
     }
-    if (const int rank = claim(k); rank >= 0) {
-        switch_to_member(c, static_cast<unsigned>(rank), again, c);
-        return true;
-    }
-    if (c != k->native && core::home_ready(k, this) && k->native->owner == this) {
+    return switch_to_ready(from, after, arg);
+}
+
+// The ready list and the thread's own rank take turns, for the same reason.
+bool team::switch_to_ready(context *from, core::arch::after_fn after, void *arg) noexcept {
+    carrier *k = from->on;
+    slot &s = slots_[k->carried->id];
+    const bool home = from != k->native && core::home_ready(k, this) && k->native->owner == this;
+    context *to = home && !s.went_home ? nullptr : pop_ready();
+    if (to) {
+        s.went_home = false;
+    } else if (home) {
+        s.went_home = true;
         core::take_home(k);
-        core::switch_to(c, k->native, again, c);
-        return true;
+        to = k->native;
+    } else {
+        return false;
     }
-    return false;
+    core::switch_to(from, to, after, arg);
+    return true;
 }
 
 // ---- Children that want harts
@@ -290,7 +301,6 @@ void team::child_wants(core::sched *child) noexcept {
         child_count_.store(child_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     children_lock_.unlock();
-    signal_.fetch_add(1, std::memory_order_release); // release[team-signal]
     call_hart(1);
 }
 

@@ -197,14 +197,12 @@ void team::join(context *c) noexcept {
     if (generation != core::generation()) // this process was forked in the region: the other ranks are the parent's
         return;
     flush(c->on); // what ended here while the master let others run
-    if (const int rank = claim(c->on); rank >= 0) {
-        switch_to_member(c, static_cast<unsigned>(rank), master_waits, this);
-        return;
-    }
+    if (switch_to_other(c, master_waits, this)) return;
+    const bool alone = harts_of(account.load(std::memory_order_relaxed)) == 1; // then nobody else ends a rank now
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     for (unsigned i = 1; unfinished_.load(std::memory_order_acquire) != 0; ++i) { // acquire[team-join]
         // The first looks are at the one word alone: others' slots are lines that the other harts write now.
-        if (i % 16 == 0 && (has_work(c->on) || sys::ticks() - from > most)) {
+        if (alone || (i % 16 == 0 && (has_work(c->on) || sys::ticks() - from > most))) {
             core::pause(c, master_parks, this);
             return;
         }
@@ -300,7 +298,8 @@ unsigned free_harts() noexcept {
 bool yield() noexcept {
     carrier *k = core::current_carrier();
     if (!k || !k->carried || core::on_transition(k) || k->current_sched->callbacks != &team_callbacks) return false;
-    return static_cast<team *>(k->current_sched)->yield_to_others(k->current);
+    const auto again = [](void *argument) { core::unblock(static_cast<context *>(argument)); };
+    return static_cast<team *>(k->current_sched)->switch_to_other(k->current, again, k->current);
 }
 
 } // namespace comity::spmd

@@ -28,8 +28,9 @@ struct alignas(64) slot {
     // fills it at the start of a region, harts take ranks out. A hart that steals marks its own, empty slot `stealing`
     // before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
-    alignas(64) std::uint32_t finished =
-        0; // ranks that ended here and are not yet subtracted from unfinished_; the owner's
+    // The owner's: ranks that ended here and are not yet subtracted from unfinished_, and whose turn it was last.
+    alignas(64) std::uint32_t finished = 0;
+    bool went_home = false;
     alignas(64) std::atomic<bool> present{
         false}; // the hart is in this team; written by the owner, read by the master at each start
 
@@ -63,7 +64,9 @@ public:
     void run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexcept;
     void close() noexcept; // a root team that lingers: drives its harts out and unregisters it
 
-    bool yield_to_others(context *c) noexcept;
+    // Stops `from`, a rank on the calling hart, and goes on with another rank that can run here; after(arg) runs when
+    // `from` is off its stack. False: there is none.
+    bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
     // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that
     // want harts?
     bool has_work(carrier *k) const noexcept;
@@ -100,6 +103,7 @@ private:
     int steal(carrier *k) noexcept;
     static int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready() noexcept;
+    bool switch_to_ready(context *from, core::arch::after_fn after, void *arg) noexcept;
     core::sched *pick_child() noexcept;
     void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;
     [[noreturn]] void resume_member(carrier *k, unsigned rank) noexcept;
@@ -121,8 +125,7 @@ private:
     std::uint64_t work_ticks_ =
         0; // "Waking a sleeping hart": what regions took since a hart was last woken; the master's
     alignas(64) std::atomic<std::uint32_t> unfinished_{0}; // ranks but 0 that have not ended; and master_waiting
-    alignas(64) std::atomic<std::uint32_t> signal_{0}; // grows when there is something new to do: idle harts watch it
-    std::atomic<bool> draining_{false};                // idle harts must leave
+    alignas(64) std::atomic<bool> draining_{false};        // idle harts must leave
     core::spinlock ready_lock_;
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
     std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
