@@ -164,37 +164,13 @@ bool base_scheduler::remove_waiter(carrier *k) noexcept {
     return found;
 }
 
-// Takes a wanted hart of the next root that still wants one; under the lock no root of the list can unregister.
-sched *base_scheduler::reserve_wanting() noexcept {
-    if (wanting_.load(std::memory_order_relaxed) == 0) return nullptr;
-    lock_.lock();
-    sched *found = nullptr;
-    while (first_root_ && !found) {
-        sched *root = first_root_;
-        if (root->reserve()) found = root;
-        if (!found || wanted_of(root->account.load(std::memory_order_relaxed)) == 0) {
-            first_root_ = root->next_wanting;
-            root->listed = false;
-            wanting_.store(wanting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-        } else if (root->next_wanting) { // to the end: the roots take turns
-            first_root_ = root->next_wanting;
-            last_root_->next_wanting = root;
-            root->next_wanting = nullptr;
-            last_root_ = root;
-        }
-    }
-    if (!first_root_) last_root_ = nullptr;
-    lock_.unlock();
-    return found;
-}
-
 bool base_scheduler::serve_demand(hart *h) noexcept {
     if (carrier *waiter = pop_waiter()) {
         give(h, waiter, nullptr);
         return true;
     }
-    if (wanting_.load(std::memory_order_relaxed) == 0 || !has_worker(h)) return false;
-    sched *root = reserve_wanting();
+    if (roots_.empty() || !has_worker(h)) return false;
+    sched *root = roots_.pick();
     if (root) give(h, h->worker, root);
     return root;
 }
@@ -227,48 +203,13 @@ void base_scheduler::request(sched *root) noexcept {
         give(h, h->worker, root);
     }
     if (wanted_of(root->account.load(std::memory_order_relaxed)) == 0) return;
-    lock_.lock();
-    if (!root->listed) {
-        root->listed = true;
-        root->next_wanting = nullptr;
-        (last_root_ ? last_root_->next_wanting : first_root_) = root;
-        last_root_ = root;
-        wanting_.store(wanting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-    lock_.unlock();
+    roots_.add(root);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
     chaos_point();
     hart *h = claim_idle(); // became idle before it could see the demand
     if (!h && harts_of(root->account.load(std::memory_order_relaxed)) == 0)
         h = take_kept(0); // without any hart the root makes no progress: a thread that runs outside can do without
     if (h) release(h);
-}
-
-// Does a listed root have no hart at all?
-bool base_scheduler::root_starves() noexcept {
-    if (wanting_.load(std::memory_order_relaxed) == 0) return false;
-    lock_.lock();
-    bool starves = false;
-    for (sched *root = first_root_; root && !starves; root = root->next_wanting) {
-        const std::uint64_t a = root->account.load(std::memory_order_relaxed);
-        starves = harts_of(a) == 0 && wanted_of(a) != 0;
-    }
-    lock_.unlock();
-    return starves;
-}
-
-void base_scheduler::withdraw(sched *root) noexcept {
-    lock_.lock();
-    for (sched **at = &first_root_, *before = nullptr; *at; before = *at, at = &(*at)->next_wanting) {
-        if (*at == root) {
-            *at = root->next_wanting;
-            if (last_root_ == root) last_root_ = before;
-            root->listed = false;
-            wanting_.store(wanting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-            break;
-        }
-    }
-    lock_.unlock();
 }
 
 // ---- Adopted threads
@@ -333,7 +274,7 @@ void base_scheduler::leave(carrier *k) noexcept {
     h->keeper.store(k, std::memory_order_release); // release[keeper]
     // Pairs with the fence of a root that lists itself and then looks for kept harts.
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
-    if (root_starves()) {
+    if (roots_.starves()) {
         carrier *expected = k;
         if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
             k->kept = nullptr;
@@ -358,7 +299,7 @@ void base_scheduler::yielded(carrier *k) noexcept {
             give(h, waiter, nullptr);
             break;
         }
-        if (sched *root = reserve_wanting()) enter(k, root);
+        if (sched *root = roots_.pick()) enter(k, root);
         k->carried = nullptr;
         put_idle(h);
         if (!pressed() || !claim_idle(h)) break;
@@ -367,14 +308,22 @@ void base_scheduler::yielded(carrier *k) noexcept {
     wait_for_grant(k);
 }
 
-void base_scheduler::after_fork(carrier *survivor) noexcept {
-    // No other kernel thread is left: no lock is held for good, nobody waits, every other hart is idle and has no
-    // worker.
-    new (&lock_) spinlock;
+void base_scheduler::before_fork() noexcept {
+    lock_.lock();
+    roots_.before_fork();
+}
+
+void base_scheduler::parent_after_fork() noexcept {
+    roots_.parent_after_fork();
+    lock_.unlock();
+}
+
+// No other kernel thread is left: nobody waits, every other hart is idle and has no worker.
+void base_scheduler::child_after_fork(carrier *survivor) noexcept {
+    roots_.child_after_fork();
     first_ = last_ = nullptr;
-    first_root_ = last_root_ = nullptr;
     waiting_.store(0, std::memory_order_relaxed);
-    wanting_.store(0, std::memory_order_relaxed);
+    lock_.unlock();
     no_more_workers_.store(false, std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) {
         hart *h = &harts_[i];

@@ -2,6 +2,7 @@
 // parks idle carriers, and lets adopted threads wait for their first hart. Protocols: README.md.
 #pragma once
 
+#include "core/child_list.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
 
@@ -26,16 +27,16 @@ public:
     // pin.
     void request(sched *root) noexcept;
     // Takes a root out of the list of those that want harts.
-    void withdraw(sched *root) noexcept;
+    void withdraw(sched *root) noexcept { roots_.forget(root); }
 
     // Somebody waits for a hart: whoever spins without work should give his up.
-    bool pressed() const noexcept {
-        return waiting_.load(std::memory_order_relaxed) != 0 || wanting_.load(std::memory_order_relaxed) != 0;
-    }
+    bool pressed() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0 || !roots_.empty(); }
     unsigned idle_count() const noexcept;
 
     void yielded(carrier *k) noexcept; // the body of the yield callback; does not return
-    void after_fork(carrier *survivor) noexcept;
+    void before_fork() noexcept;
+    void parent_after_fork() noexcept;
+    void child_after_fork(carrier *survivor) noexcept;
 
     hart *harts() noexcept { return harts_; }
 
@@ -49,12 +50,10 @@ private:
     hart *take_kept_of_sleeper() noexcept;
     carrier *pop_waiter() noexcept;
     bool remove_waiter(carrier *k) noexcept;
-    sched *reserve_wanting() noexcept;
     void give(hart *h, carrier *to, sched *into) noexcept;
     bool has_worker(hart *h) noexcept;
     bool serve_demand(hart *h) noexcept;
     void wait_for_hart(carrier *k) noexcept;
-    bool root_starves() noexcept;
 
     hart *harts_ = nullptr;
     unsigned count_ = 0;
@@ -62,11 +61,10 @@ private:
     alignas(
         64) std::atomic<std::uint64_t> idle_[words]{};  // bit i: hart i is idle, and whoever clears it holds the hart
     alignas(64) std::atomic<std::uint32_t> waiting_{0}; // adopted threads in the queue; written under lock_
-    std::atomic<std::uint32_t> wanting_{0};             // roots in the list; written under lock_
     spinlock lock_;
-    carrier *first_ = nullptr, *last_ = nullptr;         // the queue of adopted threads, under lock_
-    sched *first_root_ = nullptr, *last_root_ = nullptr; // the list of roots, under lock_
-    std::atomic<bool> no_more_workers_{false};           // a kernel thread could not be made
+    carrier *first_ = nullptr, *last_ = nullptr; // the queue of adopted threads, under lock_
+    child_list roots_;
+    std::atomic<bool> no_more_workers_{false}; // a kernel thread could not be made
 };
 
 base_scheduler &base() noexcept;

@@ -1,4 +1,6 @@
-// The children of a scheduler that want harts. They take turns.
+// The children of a scheduler that want harts. They take turns: the newest stands first, the oldest is picked. So a
+// child that comes and goes, as a nested region does, touches no line of another one's, and only who has nothing else
+// to do walks.
 #pragma once
 
 #include "core/sched.hpp"
@@ -11,55 +13,30 @@ namespace comity::core {
 class child_list {
 public:
     // The child asked for harts. Any hart; the child cannot end meanwhile.
-    void add(sched *child) noexcept {
-        lock_.lock();
-        if (!child->listed) {
-            child->listed = true;
-            child->next_wanting = first_;
-            first_ = child;
-            count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        }
-        lock_.unlock();
-    }
-
+    void add(sched *child) noexcept;
     // A child that is to be entered now, or null.
-    sched *pick() noexcept {
-        if (empty()) return nullptr;
-        lock_.lock();
-        sched *found = nullptr;
-        while (first_ && !found) {
-            sched *child = first_;
-            if (child->reserve()) found = child;
-            if (!found || sched::wanted_of(child->account.load(std::memory_order_relaxed)) == 0) take_out(&first_);
-        }
-        lock_.unlock();
-        return found;
-    }
-
-    // The child ends.
-    void forget(sched *child) noexcept {
-        lock_.lock();
-        for (sched **at = &first_; *at; at = &(*at)->next_wanting)
-            if (*at == child) {
-                take_out(at);
-                break;
-            }
-        lock_.unlock();
-    }
+    sched *pick() noexcept { return empty() ? nullptr : pick_oldest(); }
+    // The child ends. Afterwards nobody looks at it: pick reserves under the same lock.
+    void forget(sched *child) noexcept;
 
     bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+    // Does a child want harts and have none?
+    bool starves() noexcept { return !empty() && one_starves(); }
+
+    // Around a fork: nobody changes the list. The forked child has an empty one, in which none of them stands.
+    void before_fork() noexcept { lock_.lock(); }
+    void parent_after_fork() noexcept { lock_.unlock(); }
+    void child_after_fork() noexcept;
 
 private:
-    void take_out(sched **at) noexcept {
-        sched *child = *at;
-        *at = child->next_wanting;
-        child->listed = false;
-        count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    }
+    sched *pick_oldest() noexcept;
+    bool one_starves() noexcept;
+    void put_first(sched *child) noexcept;
+    void count(int change) noexcept;
 
     spinlock lock_;
-    sched *first_ = nullptr;              // under lock_, as are the links
     std::atomic<std::uint32_t> count_{0}; // written under lock_
+    sched *first_ = nullptr;              // under lock_, as are the links
 };
 
 } // namespace comity::core

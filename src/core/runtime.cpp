@@ -79,8 +79,10 @@ void thread_ends(void *argument) {
 void before_fork() {
     carriers_lock.lock();
     contexts_before_fork();
+    base().before_fork();
 }
 void parent_after_fork() {
+    base().parent_after_fork();
     contexts_after_fork();
     carriers_lock.unlock();
 }
@@ -96,7 +98,7 @@ void child_after_fork() {
     }
     contexts_after_fork();
     tls_after_fork(k && k->current ? k->current->tls : nullptr);
-    base().after_fork(k);
+    base().child_after_fork(k);
 }
 
 void start() {

@@ -38,8 +38,8 @@ struct alignas(64) sched {
     //   bits 48–62  pins: short borrowings by somebody who holds no hart of it
     //   bit  63     closing: the registrant waits for the last hart to leave
     std::atomic<std::uint64_t> account;
-    sched *next_wanting; // roots: link in the base scheduler's list, under its lock
-    bool listed;
+    sched *next_wanting; // the parent's list of those that want harts (child_list): link, and whether in it; under its
+    bool listed;         // lock
     const sched_hooks *hooks; // may be null
 
     static constexpr std::uint64_t one_hart = 1, one_wanted = std::uint64_t{1} << 32, one_pin = std::uint64_t{1} << 48,

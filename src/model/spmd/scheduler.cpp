@@ -18,7 +18,7 @@ namespace {
 team *as_team(comity_sched_t *s) noexcept { return static_cast<team *>(core::unwrap(s)); }
 
 void on_request(comity_sched_t *self, comity_sched_t *child, int) { as_team(self)->child_wants(core::unwrap(child)); }
-void on_unregister(comity_sched_t *self, comity_sched_t *child) { as_team(self)->forget(core::unwrap(child)); }
+void on_unregister(comity_sched_t *self, comity_sched_t *child) { as_team(self)->child_ends(core::unwrap(child)); }
 void on_hart(comity_sched_t *self) { as_team(self)->step(core::current_carrier()); }
 void on_yield(comity_sched_t *self, comity_sched_t *) { on_hart(self); }
 void on_block(comity_sched_t *self, comity_context_t *) { on_hart(self); }
@@ -186,8 +186,8 @@ void team::resume_master(carrier *k) noexcept {
 // ---- What next
 
 bool team::has_work(carrier *k) const noexcept {
-    return ready_count_.load(std::memory_order_relaxed) != 0 || child_count_.load(std::memory_order_relaxed) != 0 ||
-           has_ranks() || core::home_ready(k, this);
+    return ready_count_.load(std::memory_order_relaxed) != 0 || !children_.empty() || has_ranks() ||
+           core::home_ready(k, this);
 }
 
 bool team::has_ranks() const noexcept {
@@ -205,7 +205,7 @@ void team::step(carrier *k) noexcept {
         if (core::home_ready(k, this)) core::go_home(k, this);
         if (context *c = pop_ready()) core::resume(k, c);
         if (const int rank = claim(k); rank >= 0) resume_member(k, static_cast<unsigned>(rank));
-        if (core::sched *child = pick_child()) {
+        if (core::sched *child = children_.pick()) {
             slots_[hart].set_present(false);
             core::enter(k, child);
         }
@@ -293,14 +293,7 @@ bool team::switch_to_ready(context *from, core::arch::after_fn after, void *arg)
 // ---- Children that want harts
 
 void team::child_wants(core::sched *child) noexcept {
-    children_lock_.lock();
-    if (!child->listed) {
-        child->listed = true;
-        child->next_wanting = child_first_;
-        child_first_ = child;
-        child_count_.store(child_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-    children_lock_.unlock();
+    children_.add(child);
     call_hart(1);
 }
 
@@ -316,36 +309,6 @@ void team::call_hart(unsigned n) noexcept {
     a = account.load(std::memory_order_relaxed);
     if (harts_of(a) < harts)
         parent->callbacks->request(handle(parent), handle(this), static_cast<int>(n < missing ? n : 1));
-}
-
-core::sched *team::pick_child() noexcept {
-    if (child_count_.load(std::memory_order_relaxed) == 0) return nullptr;
-    children_lock_.lock();
-    core::sched *found = nullptr;
-    while (child_first_ && !found) {
-        core::sched *child = child_first_;
-        if (child->reserve()) found = child;
-        if (!found || wanted_of(child->account.load(std::memory_order_relaxed)) == 0) {
-            child_first_ = child->next_wanting;
-            child->listed = false;
-            child_count_.store(child_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-        }
-    }
-    children_lock_.unlock();
-    return found;
-}
-
-void team::forget(core::sched *child) noexcept {
-    children_lock_.lock();
-    for (core::sched **at = &child_first_; *at; at = &(*at)->next_wanting) {
-        if (*at == child) {
-            *at = child->next_wanting;
-            child->listed = false;
-            child_count_.store(child_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-            break;
-        }
-    }
-    children_lock_.unlock();
 }
 
 } // namespace comity::spmd

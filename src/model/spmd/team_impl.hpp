@@ -1,6 +1,7 @@
 // Inside a team: its data, and who may touch what. Protocols "Team start and join": README.md.
 #pragma once
 
+#include "core/child_list.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
 #include "model/spmd/team.hpp"
@@ -72,7 +73,7 @@ public:
     bool has_work(carrier *k) const noexcept;
     void push_ready(context *first, context *last, unsigned n) noexcept;
     void child_wants(core::sched *child) noexcept;
-    void forget(core::sched *child) noexcept;
+    void child_ends(core::sched *child) noexcept { children_.forget(child); }
 
     // The next thing for a hart in this team; on its transition context.
     [[noreturn]] void step(carrier *k) noexcept;
@@ -104,7 +105,6 @@ private:
     static int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready() noexcept;
     bool switch_to_ready(context *from, core::arch::after_fn after, void *arg) noexcept;
-    core::sched *pick_child() noexcept;
     void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;
     [[noreturn]] void resume_member(carrier *k, unsigned rank) noexcept;
     bool flush(carrier *k) noexcept;
@@ -129,9 +129,7 @@ private:
     core::spinlock ready_lock_;
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
     std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
-    core::spinlock children_lock_;
-    core::sched *child_first_ = nullptr;        // children that want harts, under children_lock_, as are their links
-    std::atomic<std::uint32_t> child_count_{0}; // written under children_lock_
+    core::child_list children_;
 };
 
 } // namespace comity::spmd

@@ -1,0 +1,76 @@
+#include "core/child_list.hpp"
+
+namespace comity::core {
+
+void child_list::put_first(sched *child) noexcept {
+    child->next_wanting = first_;
+    first_ = child;
+}
+
+void child_list::count(int change) noexcept {
+    count_.store(count_.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(change),
+                 std::memory_order_relaxed);
+}
+
+void child_list::add(sched *child) noexcept {
+    lock_.lock();
+    if (!child->listed) {
+        child->listed = true;
+        put_first(child);
+        count(+1);
+    }
+    lock_.unlock();
+}
+
+sched *child_list::pick_oldest() noexcept {
+    lock_.lock();
+    sched *found = nullptr;
+    while (first_ && !found) {
+        sched **at = &first_;
+        while ((*at)->next_wanting) at = &(*at)->next_wanting;
+        sched *child = *at;
+        if (child->reserve()) found = child;
+        *at = nullptr;
+        // While a child waits in the list the count does not say otherwise, not even for a moment: a hart that looks
+        // then would go to sleep.
+        if (found && sched::wanted_of(child->account.load(std::memory_order_relaxed)) != 0) {
+            put_first(child);
+        } else {
+            child->listed = false;
+            count(-1);
+        }
+    }
+    lock_.unlock();
+    return found;
+}
+
+void child_list::forget(sched *child) noexcept {
+    lock_.lock();
+    for (sched **at = &first_; child->listed; at = &(*at)->next_wanting) {
+        if (*at != child) continue;
+        *at = child->next_wanting;
+        child->listed = false;
+        count(-1);
+        break;
+    }
+    lock_.unlock();
+}
+
+bool child_list::one_starves() noexcept {
+    lock_.lock();
+    bool found = false;
+    for (const sched *child = first_; child && !found; child = child->next_wanting) {
+        const std::uint64_t a = child->account.load(std::memory_order_relaxed);
+        found = sched::harts_of(a) == 0 && sched::wanted_of(a) != 0;
+    }
+    lock_.unlock();
+    return found;
+}
+
+void child_list::child_after_fork() noexcept {
+    for (; first_; first_ = first_->next_wanting) first_->listed = false;
+    count_.store(0, std::memory_order_relaxed);
+    lock_.unlock();
+}
+
+} // namespace comity::core
