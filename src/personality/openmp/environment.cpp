@@ -2,12 +2,13 @@
 
 #include <cerrno>
 #include <climits>
-#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 #include <strings.h>
 
+#include "model/spmd/team.hpp"
 #include "personality/openmp/affinity_format.hpp"
+#include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 
@@ -211,37 +212,33 @@ void reader::levels(bool nested) noexcept {
     }
 }
 
-// In KiB, or with B, K, M or G.
+// In KiB, or with B, K, M or G. Reads it into `bytes` if it is one.
+bool to_stack_size(word w, std::uint64_t &bytes) noexcept {
+    constexpr std::uint64_t least = 16 << 10, most = std::uint64_t{64} << 30; // as COMITY_STACK_SIZE
+    static constexpr char units[] = "bkmg";
+    unsigned shift = 10;
+    const char *unit = w.size() ? std::strchr(units, w.end[-1] | 0x20) : nullptr;
+    if (unit && *unit) {
+        shift = static_cast<unsigned>(unit - units) * 10;
+        w = word(w.begin, w.end - 1);
+    }
+    long value;
+    if (!to_number(w, 1, LONG_MAX >> shift, value)) return false;
+    bytes = static_cast<std::uint64_t>(value) << shift;
+    return bytes >= least && bytes <= most;
+}
+
+// The first that is right counts.
 void reader::stack_size() noexcept {
     for (const char *variable : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
         const char *text = look_up_(variable);
         if (!text) continue;
-        word w = whole(text);
-        unsigned shift = 10;
-        if (w.size()) switch (w.end[-1] | 0x20) {
-            case 'b':
-                shift = 0;
-                break;
-            case 'k':
-                shift = 10;
-                break;
-            case 'm':
-                shift = 20;
-                break;
-            case 'g':
-                shift = 30;
-                break;
-            default:
-                shift = 99;
-            }
-        long value;
-        const word digits = shift == 99 ? w : word(w.begin, w.size() ? w.end - 1 : w.end);
-        if (shift == 99) shift = 10;
-        if (to_number(digits, 1, LONG_MAX >> shift, value)) {
-            p_.stack_size = static_cast<std::uint64_t>(value) << shift;
+        std::uint64_t bytes;
+        if (to_stack_size(whole(text), bytes)) {
+            p_.stack_size = bytes;
             return;
         }
-        complain(variable, "a size such as 512K, 2M or 1G", "the default");
+        complain(variable, "a size from 16K to 64G, in KiB or with B, K, M or G", "the default");
     }
 }
 
@@ -267,18 +264,8 @@ void reader::others() noexcept {
             complain("OMP_WAIT_POLICY", "active or passive", "what suits (a short spin, then none)");
     }
     if (const char *text = look_up_("OMP_AFFINITY_FORMAT")) set_affinity_format(text, std::strlen(text));
-    if (const char *text = look_up_("OMP_PLACES")) {
-        // Ranks are not bound to places, so any sound list has the same effect: none. Only look whether it could be
-        // one.
-        const word w = whole(text);
-        const bool good =
-            w.size() && (*w.begin == '{' || *w.begin == '!' || !::strncasecmp(w.begin, "threads", 7) ||
-                         !::strncasecmp(w.begin, "cores", 5) || !::strncasecmp(w.begin, "sockets", 7) ||
-                         !::strncasecmp(w.begin, "ll_caches", 9) || !::strncasecmp(w.begin, "numa_domains", 12) ||
-                         (*w.begin >= '0' && *w.begin <= '9'));
-        if (!good)
-            complain("OMP_PLACES", "threads, cores, sockets, ll_caches, numa_domains or a list of places", "no places");
-    }
+    if (const char *text = look_up_("OMP_PLACES"); text && !is_place_list(text))
+        complain("OMP_PLACES", "threads, cores, ll_caches, numa_domains or sockets, nor a list of places", "no places");
 }
 
 void reader::read_all(bool nested) noexcept {
@@ -293,33 +280,10 @@ void reader::read_all(bool nested) noexcept {
 // The environment of a set-user-id program is not trusted.
 const char *look_up_securely(const char *variable) noexcept { return ::secure_getenv(variable); }
 
-void print_line(const char *format, ...) noexcept __attribute__((format(printf, 1, 2)));
-void print_line(const char *format, ...) noexcept {
-    char line[256];
-    std::va_list values;
-    va_start(values, format);
-    std::size_t length = sys::format_text_list(line, sizeof line - 1, format, values);
-    va_end(values);
-    line[length++] = '\n';
-    sys::write_error(line, length);
-}
-
-const char *truth(bool value) noexcept { return value ? "TRUE" : "FALSE"; }
-
-void print_num_threads() noexcept {
-    char text[256];
-    std::size_t length = 0;
-    if (process.num_threads_listed == 0)
-        length = sys::format_text(text, sizeof text, "%u",
-                                  process.initial.num_threads ? process.initial.num_threads : hart_count());
-    for (unsigned i = 0; i < process.num_threads_listed && length < sizeof text - 12; ++i)
-        length += sys::format_text(text + length, sizeof text - length, i ? ",%u" : "%u", process.num_threads[i]);
-    print_line("  [host] OMP_NUM_THREADS = '%s'", text);
-}
-
 // Libraries' constructors run before main; the variables that count are those of the program's start.
 __attribute__((constructor)) void read_at_start() noexcept {
     read_environment(process, look_up_securely, sys::get_options().nested);
+    spmd::set_stack_size(process.stack_size);
     const char *text = look_up_securely("OMP_DISPLAY_ENV");
     if (!text) return;
     bool show = false;
@@ -335,38 +299,6 @@ __attribute__((constructor)) void read_at_start() noexcept {
 
 void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept {
     reader(into, look_up).read_all(nested);
-}
-
-void display_environment(bool verbose) noexcept {
-    static constexpr const char *schedules[] = {"", "STATIC", "DYNAMIC", "GUIDED", "AUTO"};
-    static constexpr const char *binds[] = {"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD"};
-    const icvs &icv = process.initial;
-    print_line("\nOPENMP DISPLAY ENVIRONMENT BEGIN");
-    print_line("  _OPENMP = '201511'");
-    print_line("  [host] OMP_DYNAMIC = '%s'", truth(icv.dynamic));
-    print_line("  [host] OMP_NESTED = '%s'", truth(icv.max_active_levels > 1));
-    print_num_threads();
-    if (icv.chunk)
-        print_line("  [host] OMP_SCHEDULE = '%s%s,%d'", icv.monotonic ? "MONOTONIC:" : "",
-                   schedules[static_cast<unsigned>(icv.schedule)], icv.chunk);
-    else
-        print_line("  [host] OMP_SCHEDULE = '%s'", schedules[static_cast<unsigned>(icv.schedule)]);
-    print_line("  [host] OMP_PROC_BIND = '%s'", binds[icv.bind]);
-    print_line("  [host] OMP_PLACES = ''");
-    print_line("  [host] OMP_STACKSIZE = '%llu'", static_cast<unsigned long long>(process.stack_size));
-    print_line("  [host] OMP_WAIT_POLICY = '%s'",
-               process.wait_policy == process_icvs::wait::active ? "ACTIVE" : "PASSIVE");
-    print_line("  [host] OMP_THREAD_LIMIT = '%u'", icv.thread_limit);
-    print_line("  [host] OMP_MAX_ACTIVE_LEVELS = '%u'", static_cast<unsigned>(icv.max_active_levels));
-    print_line("  [host] OMP_NUM_TEAMS = '%d'", process.num_teams.load(std::memory_order_relaxed));
-    print_line("  [host] OMP_TEAMS_THREAD_LIMIT = '%d'", process.teams_thread_limit.load(std::memory_order_relaxed));
-    print_line("  [host] OMP_CANCELLATION = '%s'", truth(process.cancellation));
-    print_line("  [host] OMP_DEFAULT_DEVICE = '%d'", icv.default_device);
-    print_line("  [host] OMP_MAX_TASK_PRIORITY = '%d'", process.max_task_priority);
-    print_line("  [host] OMP_DISPLAY_AFFINITY = '%s'", truth(process.display_affinity));
-    print_line("  [host] OMP_AFFINITY_FORMAT = '%s'", affinity_format());
-    if (verbose) print_line("  [host] COMITY_HARTS = '%u'", hart_count());
-    print_line("OPENMP DISPLAY ENVIRONMENT END");
 }
 
 } // namespace comity::openmp

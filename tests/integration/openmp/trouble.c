@@ -130,6 +130,36 @@ static void overflow_inside(void) {
     if (omp_get_thread_num() == 1) printf("%d\n", too_deep(NULL));
 }
 
+enum { deep_frame = 32 << 20 }; /* more than the usual 8 MiB */
+static __attribute__((noinline)) long touch_frame(void) {
+    volatile char frame[deep_frame];
+    long touched = 0;
+    for (long i = deep_frame - 1; i >= 0; i -= 1024) { /* downwards, as a stack grows */
+        frame[i] = 1;
+        touched += frame[i];
+    }
+    return touched;
+}
+
+static void deep_inside(void) {
+    long touched = 0;
+#pragma omp parallel num_threads(3) reduction(+ : touched)
+    if (omp_get_thread_num() != 0) { /* rank 0 is on the program's own stack */
+#pragma omp critical                 /* not all the memory at once */
+        touched += touch_frame();
+    }
+    CHECK_EQUAL(touched, 2 * deep_frame / 1024);
+}
+
+static void places(void) {
+    int inside = -1;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    inside = omp_get_proc_bind();
+    printf("bind %d inside %d places %d place %d partition %d\n", omp_get_proc_bind(), inside, omp_get_num_places(),
+           omp_get_place_num(), omp_get_partition_num_places());
+}
+
 static void openacc(void) {
     void (*wait)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "acc_wait_all");
     if (wait) wait();
@@ -147,6 +177,8 @@ int main(int argc, char **argv) {
                {"show", show},
                {"crowd", crowd},
                {"overflow_inside", overflow_inside},
+               {"deep_inside", deep_inside},
+               {"places", places},
                {"openacc", openacc}};
     witness_comity();
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)

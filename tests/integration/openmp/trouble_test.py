@@ -57,11 +57,27 @@ class bad_values(unittest.TestCase):
             with self.subTest(value):
                 self.expect(re.escape(f'OMP_SCHEDULE="{value}": not static, dynamic, guided or auto'), OMP_SCHEDULE=value)
 
+    def test_stack_sizes(self):
+        for variable in ("OMP_STACKSIZE", "GOMP_STACKSIZE"):
+            for value in ("", " ", "M", "MM", "12Q", "1.5M", "-1", "0", "8", "16383B", "65G", "2M3", "99999999999999999999", "17179869184G"):
+                with self.subTest(variable=variable, value=value):
+                    self.expect(re.escape(f'{variable}="{value}": not a size from 16K to 64G, '), **{variable: value})
+
+    def test_places(self):
+        for value in ("", "moon", "coresx", "cores(0)", "cores(x)", "cores(1", "cores,threads", "{}", "{0", "{0}x", "0,", ",0",
+                      "{0},,{1}", "{0:0}", "{-1}", "{0}:0", "{0:2:1:1}", "!{0}:2", "{0}:", "99999999999999999999"):
+            with self.subTest(value):
+                self.expect(re.escape(f'OMP_PLACES="{value}": not threads, cores, ll_caches, numa_domains or sockets'), OMP_PLACES=value)
+
+    def test_proc_bind(self):
+        for value in ("", "far", "close,", "close,true", "true,close", "2"):
+            with self.subTest(value):
+                self.expect(re.escape(f'OMP_PROC_BIND="{value}": not true, false, or a list of '), OMP_PROC_BIND=value)
+
     def test_others(self):
         for variable, value in (("OMP_DYNAMIC", "maybe"), ("OMP_NESTED", "2"), ("OMP_MAX_ACTIVE_LEVELS", "-1"),
-                                ("OMP_MAX_ACTIVE_LEVELS", "x"), ("OMP_THREAD_LIMIT", "0"), ("OMP_STACKSIZE", "12Q"),
-                                ("OMP_STACKSIZE", ""), ("OMP_WAIT_POLICY", "lazy"), ("OMP_CANCELLATION", "please"),
-                                ("OMP_PROC_BIND", "far"), ("OMP_PLACES", "moon"), ("OMP_DISPLAY_ENV", "loudly"),
+                                ("OMP_MAX_ACTIVE_LEVELS", "x"), ("OMP_THREAD_LIMIT", "0"), ("OMP_WAIT_POLICY", ""),
+                                ("OMP_WAIT_POLICY", "lazy"), ("OMP_CANCELLATION", "please"), ("OMP_DISPLAY_ENV", "loudly"),
                                 ("OMP_MAX_TASK_PRIORITY", "-1"), ("OMP_NUM_TEAMS", "0"), ("OMP_ALLOCATOR", "my_own"),
                                 ("OMP_DEFAULT_DEVICE", "-2")):
             with self.subTest(variable=variable, value=value):
@@ -90,11 +106,46 @@ class good_values(unittest.TestCase):
         self.expect("levels 2 ", COMITY_RUN="1", OMP_MAX_ACTIVE_LEVELS="2")
         self.expect("levels 1 ", COMITY_RUN="1", OMP_NESTED="false")
 
+    def test_places_may_be_written_in_every_way(self):
+        for value in ("threads", " Cores ", "sockets(1)", "ll_caches ( 2 )", "numa_domains", "0", "0,1", "{0},{1}", "{0,1},!{1}",
+                      "{0:2},!1", "{0:4:2,!2}", "{3:2:-1}:2:-4", " { 0 : 2 : 1 } : 2 : 1 "):
+            with self.subTest(value):
+                self.expect("threads 2 ", OMP_PLACES=value)
+
+    def test_nobody_is_bound_and_binding_reads_as_asked_for(self):
+        def answers(**variables):
+            done = run(trouble, "places", **variables)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            return done.stdout.strip()
+
+        none = " places 0 place -1 partition 0"
+        self.assertEqual(answers(), "bind 0 inside 0" + none)
+        self.assertEqual(answers(OMP_PLACES="cores"), "bind 0 inside 0" + none)
+        self.assertEqual(answers(OMP_PROC_BIND="true", OMP_PLACES="cores"), "bind 1 inside 1" + none)
+        self.assertEqual(answers(OMP_PROC_BIND="Primary , spread"), "bind 2 inside 4" + none)
+
+    def test_a_stack_size_holds_for_the_ranks(self):
+        def deep(**variables):
+            return run(trouble, "deep_inside", **({"COMITY_STACK_SIZE": "1M"} | variables))
+
+        for variables in ({"OMP_STACKSIZE": "64M"}, {"OMP_STACKSIZE": " 65536 k "}, {"OMP_STACKSIZE": "65536"},
+                          {"OMP_STACKSIZE": "67108864B"}, {"GOMP_STACKSIZE": "64M"},
+                          {"OMP_STACKSIZE": "64M", "GOMP_STACKSIZE": "1M"}):
+            with self.subTest(**variables):
+                done = deep(**variables)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = deep(OMP_STACKSIZE="64Q", GOMP_STACKSIZE="64M")
+        self.assertEqual((done.returncode, len(done.complaints)), (0, 1), done.stderr)
+        self.assertEqual(deep().returncode, -signal.SIGSEGV)
+        self.assertEqual(deep(OMP_STACKSIZE="2M", GOMP_STACKSIZE="64M").returncode, -signal.SIGSEGV)
+
     def test_display_env_prints_the_settings(self):
-        done = run(trouble, "show", OMP_DISPLAY_ENV="true", OMP_NUM_THREADS="3,2")
-        self.assertIn("OPENMP DISPLAY ENVIRONMENT BEGIN", done.stderr)
-        self.assertIn("OMP_NUM_THREADS = '3,2'", done.stderr)
-        self.assertIn("OPENMP DISPLAY ENVIRONMENT END", done.stderr)
+        settings = {"OMP_NUM_THREADS": "3,2", "OMP_PROC_BIND": "close,spread", "OMP_WAIT_POLICY": "active", "OMP_STACKSIZE": "2M"}
+        shown = run(trouble, "show", OMP_DISPLAY_ENV="true", OMP_PLACES="cores", **settings).stderr
+        self.assertIn("OPENMP DISPLAY ENVIRONMENT BEGIN", shown)
+        self.assertIn("OPENMP DISPLAY ENVIRONMENT END", shown)
+        for variable, value in (settings | {"OMP_STACKSIZE": 2 << 20, "OMP_PLACES": ""}).items():
+            self.assertIn(f"  [host] {variable} = '{str(value).upper()}'\n", shown)
 
 
 class regions(unittest.TestCase):
@@ -147,6 +198,9 @@ class regions(unittest.TestCase):
         done = self.expect("overflow_inside", -signal.SIGSEGV)
         self.assertEqual(len(done.complaints), 1, done.stderr)
         self.assertRegex(done.complaints[0], r"^comity: stack overflow in context \d+, which has \d+ KiB; set OMP_STACKSIZE")
+
+        done = self.expect("overflow_inside", -signal.SIGSEGV, OMP_STACKSIZE="256K")
+        self.assertRegex(done.complaints[0], r"which has (2[5-9]\d|3\d\d) KiB")
 
     def test_one_core_is_enough(self):
         core = min(os.sched_getaffinity(0))

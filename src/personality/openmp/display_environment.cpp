@@ -1,0 +1,77 @@
+#include "personality/openmp/affinity_format.hpp"
+#include "personality/openmp/environment.hpp"
+#include "sys/message.hpp"
+
+#include <cstdarg>
+
+namespace comity::openmp {
+
+namespace {
+
+void print_line(const char *format, ...) noexcept __attribute__((format(printf, 1, 2)));
+void print_line(const char *format, ...) noexcept {
+    char line[256];
+    std::va_list values;
+    va_start(values, format);
+    std::size_t length = sys::format_text_list(line, sizeof line - 1, format, values);
+    va_end(values);
+    line[length++] = '\n';
+    sys::write_error(line, length);
+}
+
+const char *truth(bool value) noexcept { return value ? "TRUE" : "FALSE"; }
+
+void print_num_threads() noexcept {
+    char text[256];
+    std::size_t length = 0;
+    if (process.num_threads_listed == 0)
+        length = sys::format_text(text, sizeof text, "%u",
+                                  process.initial.num_threads ? process.initial.num_threads : hart_count());
+    for (unsigned i = 0; i < process.num_threads_listed && length < sizeof text - 12; ++i)
+        length += sys::format_text(text + length, sizeof text - length, i ? ",%u" : "%u", process.num_threads[i]);
+    print_line("  [host] OMP_NUM_THREADS = '%s'", text);
+}
+
+void print_bind() noexcept {
+    static constexpr const char *kinds[] = {"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD"};
+    char text[process_icvs::list_size * sizeof "PRIMARY,"];
+    std::size_t length = sys::format_text(text, sizeof text, "%s", kinds[process.initial.bind]);
+    for (unsigned i = 1; i < process.bind_listed; ++i)
+        length += sys::format_text(text + length, sizeof text - length, ",%s", kinds[process.bind[i]]);
+    print_line("  [host] OMP_PROC_BIND = '%s'", text);
+}
+
+} // namespace
+
+void display_environment(bool verbose) noexcept {
+    static constexpr const char *schedules[] = {"", "STATIC", "DYNAMIC", "GUIDED", "AUTO"};
+    const icvs &icv = process.initial;
+    print_line("\nOPENMP DISPLAY ENVIRONMENT BEGIN");
+    print_line("  _OPENMP = '201511'");
+    print_line("  [host] OMP_DYNAMIC = '%s'", truth(icv.dynamic));
+    print_line("  [host] OMP_NESTED = '%s'", truth(icv.max_active_levels > 1));
+    print_num_threads();
+    if (icv.chunk)
+        print_line("  [host] OMP_SCHEDULE = '%s%s,%d'", icv.monotonic ? "MONOTONIC:" : "",
+                   schedules[static_cast<unsigned>(icv.schedule)], icv.chunk);
+    else
+        print_line("  [host] OMP_SCHEDULE = '%s'", schedules[static_cast<unsigned>(icv.schedule)]);
+    print_bind();
+    print_line("  [host] OMP_PLACES = ''");
+    print_line("  [host] OMP_STACKSIZE = '%llu'", static_cast<unsigned long long>(process.stack_size));
+    print_line("  [host] OMP_WAIT_POLICY = '%s'",
+               process.wait_policy == process_icvs::wait::active ? "ACTIVE" : "PASSIVE");
+    print_line("  [host] OMP_THREAD_LIMIT = '%u'", icv.thread_limit);
+    print_line("  [host] OMP_MAX_ACTIVE_LEVELS = '%u'", static_cast<unsigned>(icv.max_active_levels));
+    print_line("  [host] OMP_NUM_TEAMS = '%d'", process.num_teams.load(std::memory_order_relaxed));
+    print_line("  [host] OMP_TEAMS_THREAD_LIMIT = '%d'", process.teams_thread_limit.load(std::memory_order_relaxed));
+    print_line("  [host] OMP_CANCELLATION = '%s'", truth(process.cancellation));
+    print_line("  [host] OMP_DEFAULT_DEVICE = '%d'", icv.default_device);
+    print_line("  [host] OMP_MAX_TASK_PRIORITY = '%d'", process.max_task_priority);
+    print_line("  [host] OMP_DISPLAY_AFFINITY = '%s'", truth(process.display_affinity));
+    print_line("  [host] OMP_AFFINITY_FORMAT = '%s'", affinity_format());
+    if (verbose) print_line("  [host] COMITY_HARTS = '%u'", hart_count());
+    print_line("OPENMP DISPLAY ENVIRONMENT END");
+}
+
+} // namespace comity::openmp
