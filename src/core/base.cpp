@@ -202,7 +202,10 @@ void base_scheduler::request(sched *root) noexcept {
         if (!root->reserve()) return release(h);
         give(h, h->worker, root);
     }
-    if (wanted_of(root->account.load(std::memory_order_relaxed)) == 0) return;
+    if (wanted_of(root->account.load(std::memory_order_relaxed)) != 0) stand_in_line(root);
+}
+
+void base_scheduler::stand_in_line(sched *root) noexcept {
     roots_.add(root);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
     chaos_point();
@@ -210,6 +213,10 @@ void base_scheduler::request(sched *root) noexcept {
     if (!h && harts_of(root->account.load(std::memory_order_relaxed)) == 0)
         h = take_kept(0); // without any hart the root makes no progress: a thread that runs outside can do without
     if (h) release(h);
+}
+
+bool base_scheduler::should_have_the_last(hart *h) noexcept {
+    return (waiting_.load(std::memory_order_relaxed) != 0 || roots_.starves()) && has_worker(h);
 }
 
 // ---- Adopted threads

@@ -26,11 +26,20 @@ public:
     // Grants idle harts to a root scheduler that wants some, or remembers it. The caller holds a hart in `root`, or a
     // pin.
     void request(sched *root) noexcept;
+    // The root wants a hart: it is served now or in its turn. The caller holds a pin, or a hart in it.
+    void stand_in_line(sched *root) noexcept;
     // Takes a root out of the list of those that want harts.
     void withdraw(sched *root) noexcept { roots_.forget(root); }
 
     // Somebody waits for a hart: whoever spins without work should give his up.
     bool pressed() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0 || !roots_.empty(); }
+    // Somebody else than this root.
+    bool pressed_by_others(const sched *root) const noexcept {
+        return waiting_.load(std::memory_order_relaxed) != 0 || roots_.has_others(root);
+    }
+    // Is there somebody without any hart, so that even the last one of a root should go? And can a worker bring it
+    // back? The caller carries `h` in a root.
+    bool should_have_the_last(hart *h) noexcept;
     unsigned idle_count() const noexcept;
 
     void yielded(carrier *k) noexcept; // the body of the yield callback; does not return

@@ -14,8 +14,8 @@ void child_list::count(int change) noexcept {
 
 void child_list::add(sched *child) noexcept {
     lock_.lock();
-    if (!child->listed) {
-        child->listed = true;
+    if (!is_listed(child)) {
+        child->listed.store(true, std::memory_order_relaxed);
         put_first(child);
         count(+1);
     }
@@ -36,7 +36,7 @@ sched *child_list::pick_oldest() noexcept {
         if (found && sched::wanted_of(child->account.load(std::memory_order_relaxed)) != 0) {
             put_first(child);
         } else {
-            child->listed = false;
+            child->listed.store(false, std::memory_order_relaxed);
             count(-1);
         }
     }
@@ -46,10 +46,10 @@ sched *child_list::pick_oldest() noexcept {
 
 void child_list::forget(sched *child) noexcept {
     lock_.lock();
-    for (sched **at = &first_; child->listed; at = &(*at)->next_wanting) {
+    for (sched **at = &first_; is_listed(child); at = &(*at)->next_wanting) {
         if (*at != child) continue;
         *at = child->next_wanting;
-        child->listed = false;
+        child->listed.store(false, std::memory_order_relaxed);
         count(-1);
         break;
     }
@@ -68,7 +68,7 @@ bool child_list::one_starves() noexcept {
 }
 
 void child_list::child_after_fork() noexcept {
-    for (; first_; first_ = first_->next_wanting) first_->listed = false;
+    for (; first_; first_ = first_->next_wanting) first_->listed.store(false, std::memory_order_relaxed);
     count_.store(0, std::memory_order_relaxed);
     lock_.unlock();
 }

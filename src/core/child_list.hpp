@@ -20,6 +20,10 @@ public:
     void forget(sched *child) noexcept;
 
     bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+    // Does anybody else want harts? A hint.
+    bool has_others(const sched *child) const noexcept {
+        return count_.load(std::memory_order_relaxed) > (is_listed(child) ? 1U : 0U);
+    }
     // Does a child want harts and have none?
     bool starves() noexcept { return !empty() && one_starves(); }
 
@@ -29,6 +33,7 @@ public:
     void child_after_fork() noexcept;
 
 private:
+    static bool is_listed(const sched *child) noexcept { return child->listed.load(std::memory_order_relaxed); }
     sched *pick_oldest() noexcept;
     bool one_starves() noexcept;
     void put_first(sched *child) noexcept;

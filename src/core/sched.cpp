@@ -107,6 +107,24 @@ void yield(carrier *k) noexcept {
     transfer(k, callback::yield, handle(child));
 }
 
+// "Hart grant and yield", rule 8. In one step, so that whoever takes what is wanted sees all that this hart leaves
+// behind; and whether it was the last does not matter.
+void give_way(carrier *k) noexcept {
+    chaos_point();
+    sched *root = k->current_sched;
+    std::uint64_t a = root->account.load(std::memory_order_relaxed);
+    std::uint64_t to = 0;
+    do {
+        if (a & sched::closing) yield(k);
+        to = a - sched::one_hart + sched::one_pin + (sched::wanted_of(a) == 0 ? sched::one_wanted : 0);
+    } while (!root->account.compare_exchange_weak(a, to, std::memory_order_acq_rel, // acq_rel[account]
+                                                  std::memory_order_relaxed));
+    k->current_sched = root->parent;
+    base().stand_in_line(root);
+    root->unpin();
+    transfer(k, callback::yield, handle(root));
+}
+
 void block(carrier *k, context *c) noexcept {
     ++k->count.blocks;
     transfer(k, callback::block, c);
@@ -162,7 +180,7 @@ void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcep
     s->parent = k->current_sched;
     s->registrant = c;
     s->next_wanting = nullptr;
-    s->listed = false;
+    s->listed.store(false, std::memory_order_relaxed);
     s->hooks = nullptr;
     s->account.store(sched::one_hart, std::memory_order_relaxed);
     s->magic = sched::registered_magic;

@@ -38,8 +38,8 @@ struct alignas(64) sched {
     //   bits 48–62  pins: short borrowings by somebody who holds no hart of it
     //   bit  63     closing: the registrant waits for the last hart to leave
     std::atomic<std::uint64_t> account;
-    sched *next_wanting; // the parent's list of those that want harts (child_list): link, and whether in it; under its
-    bool listed;         // lock
+    sched *next_wanting;      // link in the parent's list of those that want harts (child_list), under its lock
+    std::atomic<bool> listed; // in that list; written under its lock
     const sched_hooks *hooks; // may be null
 
     static constexpr std::uint64_t one_hart = 1, one_wanted = std::uint64_t{1} << 32, one_pin = std::uint64_t{1} << 48,
@@ -73,6 +73,8 @@ void unregister_sched(const char *call) noexcept;
 void end_sched(sched *s, std::uint64_t own) noexcept;
 [[noreturn]] void enter(carrier *k, sched *child) noexcept;
 [[noreturn]] void yield(carrier *k) noexcept;
+// Leaves the current scheduler, a root, although it has work, for somebody else who waits: it wants a hart again.
+[[noreturn]] void give_way(carrier *k) noexcept;
 [[noreturn]] void block(carrier *k, context *c) noexcept;
 void unblock(context *c) noexcept;
 // May the native context of this adopted carrier go on, in `s` or a scheduler below it?

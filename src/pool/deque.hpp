@@ -47,7 +47,8 @@ public:
         if (top_.load(std::memory_order_relaxed) > b) // top only grows: certainly empty
             return nullptr;
         ring *r = ring_.load(std::memory_order_relaxed);
-        bottom_.store(b, std::memory_order_relaxed);
+        // A thief may take an older item on the strength of this value: release[deque-bottom].
+        bottom_.store(b, std::memory_order_release);
         if (shared_) std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[deque-ends]
         core::chaos_point();
         std::int64_t t = top_.load(std::memory_order_relaxed);

@@ -41,6 +41,8 @@ constexpr core::unit_hooks unit_callbacks{
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
+// So often a hart takes from its own queues before it looks beyond them.
+constexpr unsigned turns_at_home = 16;
 
 bool other_work(core::sched *s) noexcept { return static_cast<work_stealing *>(s)->has_work(core::current_carrier()); }
 
@@ -125,7 +127,8 @@ void work_stealing::tell_closer() noexcept {
 bool work_stealing::push(carrier *k, unit *u) noexcept {
     if (!slots_[k->carried->id].fresh.push(u)) return false;
     const std::uint64_t a = account.load(std::memory_order_relaxed);
-    // Without a fence: the work is not lost if a hart leaves at this moment, the calling one will come to it.
+    // Without a fence: the work is not lost if a hart leaves at this moment, the calling one will come to it, or tell
+    // when it gives way.
     if (harts_of(a) < harts && wanted_of(a) == 0) ask_for_harts(1);
     return true;
 }
@@ -163,12 +166,12 @@ void work_stealing::put_back(context *c) noexcept {
 // moment comes back (core::yield).
 void work_stealing::call_harts(unsigned n) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
-    const std::uint64_t a = account.load(std::memory_order_relaxed);
+    std::uint64_t a = account.load(std::memory_order_relaxed);
     if (wanted_of(a) != 0) return;
-    if (harts_of(a) < harts)
-        ask_for_harts(n < harts - harts_of(a) ? n : harts - harts_of(a));
-    else
-        want(1);
+    const std::uint32_t missing = harts_of(a) < harts ? harts - harts_of(a) : 1, wanted = n < missing ? n : missing;
+    want(wanted);
+    a = account.load(std::memory_order_relaxed); // all may have left before they could find it wanted
+    if (harts_of(a) < harts) parent->callbacks->request(handle(parent), handle(this), static_cast<int>(wanted));
 }
 
 void work_stealing::ask_for_harts(unsigned n) noexcept {
@@ -183,8 +186,10 @@ void work_stealing::child_wants(core::sched *child) noexcept {
 
 // ---- Work is found
 
-bool work_stealing::has_work(const carrier *k) const noexcept {
-    if (core::home_ready(k, this) || !children_.empty()) return true;
+bool work_stealing::has_work(const carrier *k) const noexcept { return core::home_ready(k, this) || has_queued(); }
+
+bool work_stealing::has_queued() const noexcept {
+    if (!children_.empty()) return true;
     for (unsigned i = 0; i <= harts; ++i)
         if (slots_[i].ready.load(std::memory_order_relaxed) != 0 || !slots_[i].fresh.empty()) return true;
     return false;
@@ -217,10 +222,10 @@ unit *work_stealing::steal_fresh(carrier *k) noexcept {
     return nullptr;
 }
 
-context *work_stealing::steal_ready(carrier *k) noexcept {
+context *work_stealing::steal_ready(carrier *k, unsigned from) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id);
-    for (unsigned i = 1; i <= harts; ++i) {
-        const unsigned victim = (own + i) % (harts + 1);
+    for (unsigned i = 0; i < harts; ++i) {
+        const unsigned victim = (own + 1 + (from + i) % harts) % (harts + 1);
         if (context *c = take_ready(slots_[victim])) {
             if (victim != harts) ++k->count.steals;
             return c;
@@ -233,8 +238,9 @@ context *work_stealing::steal_ready(carrier *k) noexcept {
 void work_stealing::next(carrier *k) noexcept {
     for (;;) {
         slot &own = slots_[k->carried->id];
-        if (should_give_way(own)) core::yield(k);
-        if (++own.turns % 2) {
+        if (should_give_way(k)) give_way(k);
+        if (++own.turns % turns_at_home == 0) look_beyond(k);
+        if (own.turns % 2) {
             if (core::home_ready(k, this)) core::go_home(k, this);
             if (context *c = take_ready(own)) core::resume(k, c);
         }
@@ -258,10 +264,38 @@ void work_stealing::next(carrier *k) noexcept {
     }
 }
 
-// Others wait for a hart, this one has been here for long, and it is not the last: it goes.
-bool work_stealing::should_give_way(const slot &own) const noexcept {
-    return parent == &base() && base().pressed() && harts_of(account.load(std::memory_order_relaxed)) > 1 &&
-           sys::ticks() - own.entered_at > quantum_us * core::ticks_per_us();
+// Work beyond the hart's own queues: it would never be found while those are not empty. Everything there has its turn.
+void work_stealing::look_beyond(carrier *k) noexcept {
+    const unsigned turn = slots_[k->carried->id].turns / turns_at_home;
+    for (unsigned i = 0; i < 3; ++i) {
+        switch ((turn + i) % 3) {
+        case 0:
+            if (context *c = steal_ready(k, turn / 3)) core::resume(k, c);
+            break;
+        case 1:
+            if (core::sched *child = children_.pick()) core::enter(k, child);
+            break;
+        default:
+            if (unit *u = steal_fresh(k)) return u->run(u, k);
+        }
+    }
+}
+
+// Others wait for a hart, and this one has been here for long: it goes, the last one only for somebody who has none.
+bool work_stealing::should_give_way(carrier *k) noexcept {
+    if (parent != &base() || !base().pressed_by_others(this)) return false;
+    slot &own = slots_[k->carried->id];
+    const std::uint64_t now = sys::ticks(), quantum = quantum_us * core::ticks_per_us();
+    if (now - own.entered_at <= quantum || now - k->granted_at <= quantum) return false;
+    if (harts_of(account.load(std::memory_order_relaxed)) > 1 || base().should_have_the_last(k->carried)) return true;
+    own.entered_at = now; // asked again in a while
+    return false;
+}
+
+void work_stealing::give_way(carrier *k) noexcept {
+    if (has_queued()) core::give_way(k);
+    tell_closer(); // as in next()
+    core::yield(k);
 }
 
 // After a unit ended here and others are left: a hart that gave way, or none yet, could help.
@@ -285,7 +319,8 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
 void work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
     slot &own = slots_[k->carried->id];
-    if ((!own.fresh.empty() && own.turns % 2) || core::home_ready(k, this) || should_give_way(own)) {
+    const bool beyond = (own.turns + 1) % turns_at_home == 0 && has_queued();
+    if (beyond || (!own.fresh.empty() && own.turns % 2) || core::home_ready(k, this) || should_give_way(k)) {
         core::pause(
             c,
             [](context *self, void *s) {

@@ -49,9 +49,12 @@ private:
     ~work_stealing();
     static context *take_ready(slot &s) noexcept;
     unit *steal_fresh(carrier *k) noexcept;
-    context *steal_ready(carrier *k) noexcept;
+    context *steal_ready(carrier *k, unsigned from = 0) noexcept;
     void ask_for_harts(unsigned n) noexcept;
-    bool should_give_way(const slot &own) const noexcept;
+    bool should_give_way(carrier *k) noexcept;
+    [[noreturn]] void give_way(carrier *k) noexcept;
+    void look_beyond(carrier *k) noexcept;
+    bool has_queued() const noexcept;
     void call_help(const slot &own) noexcept;
     void put_back(context *c) noexcept;
     static void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;

@@ -1,0 +1,103 @@
+// Progress on the only hart there is: whoever waits by yielding lets everybody else go on, too. A failure is a hang.
+#include "comity/sync.hpp"
+#include "comity/thread.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace {
+
+void yield_until(const std::atomic<bool> &flag) {
+    while (!flag) comity::this_thread::yield();
+}
+
+// A thread of the program that needs the hart for a thread of Comity's.
+void set_in_a_thread(std::atomic<bool> &flag) {
+    comity::thread t([&flag] { flag = true; });
+    t.join();
+}
+
+} // namespace
+
+TEST(one_hart, a_second_thread_of_the_program_gets_it_from_threads_that_yield) {
+    const comity::threads scope;
+    std::atomic<bool> stop{false};
+    std::vector<comity::thread> busy;
+    for (int i = 0; i < 4; ++i) busy.emplace_back([&stop] { yield_until(stop); });
+    std::thread second([&stop] { set_in_a_thread(stop); });
+    for (comity::thread &t : busy) t.join();
+    second.join();
+}
+
+TEST(one_hart, a_second_thread_of_the_program_gets_it_from_one_that_yields_itself) {
+    for (int i = 0; i < 20; ++i) {
+        const comity::threads scope;
+        std::atomic<bool> stop{false};
+        std::thread second([&stop] { set_in_a_thread(stop); });
+        yield_until(stop);
+        second.join();
+    }
+}
+
+TEST(one_hart, threads_of_the_program_that_wait_for_each_other_by_yielding_take_turns) {
+    constexpr int count = 3, rounds = 20;
+    std::atomic<int> turn{0};
+    std::vector<std::thread> all;
+    for (int i = 0; i < count; ++i)
+        all.emplace_back([&turn, i] {
+            const comity::threads scope;
+            for (int round = 0; round < rounds; ++round) {
+                comity::thread t([&turn, i] {
+                    while (turn % count != i) comity::this_thread::yield();
+                });
+                while (turn % count != i) comity::this_thread::yield();
+                t.join();
+                ++turn;
+            }
+        });
+    for (std::thread &t : all) t.join();
+    EXPECT_EQ(turn, count * rounds);
+}
+
+TEST(one_hart, a_thread_woken_from_outside_is_not_starved_by_those_that_yield) {
+    const comity::threads scope;
+    std::atomic<bool> stop{false}, waits{false};
+    comity::event go;
+    comity::thread woken([&] {
+        waits = true;
+        go.wait();
+        stop = true;
+    });
+    yield_until(waits);
+    std::vector<comity::thread> busy;
+    for (int i = 0; i < 3; ++i) busy.emplace_back([&stop] { yield_until(stop); });
+    std::thread outside([&go] { go.set(); });
+    for (comity::thread &t : busy) t.join();
+    outside.join();
+    woken.join();
+}
+
+TEST(one_hart, a_scheduler_below_is_not_starved_by_those_that_yield) {
+    const comity::threads scope;
+    std::atomic<bool> stop{false}, waits{false};
+    comity::event go;
+    comity::thread below([&] {
+        const comity::threads inner;
+        comity::thread t([&] {
+            waits = true;
+            go.wait();
+            stop = true;
+        });
+        t.join();
+    });
+    yield_until(waits);
+    std::vector<comity::thread> busy;
+    for (int i = 0; i < 3; ++i) busy.emplace_back([&stop] { yield_until(stop); });
+    std::thread outside([&go] { go.set(); });
+    for (comity::thread &t : busy) t.join();
+    outside.join();
+    below.join();
+}
