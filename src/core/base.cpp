@@ -4,6 +4,7 @@
 #include "core/runtime.hpp"
 #include "sys/message.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace comity::core {
@@ -26,6 +27,8 @@ alignas(base_scheduler) unsigned char storage[sizeof(base_scheduler)]; // never 
 
 // How long an adopted thread that others wait for may go on taking its kept hart again.
 constexpr std::uint64_t quantum_us = 1000;
+// A thread that waits for a hart looks for kept ones at least this often.
+constexpr std::uint64_t longest_wait_us = 4000;
 // A thread that needs its first hart leaves the keepers at least this long to come back.
 constexpr std::uint64_t grace_us = 20;
 // A thread that sleeps for as long as this with a kept hart does not come back soon: it waits for other threads' work,
@@ -247,11 +250,14 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
     k->next = nullptr;
     (last_ ? last_->next : first_) = k;
     last_ = k;
-    waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    const std::uint32_t ahead = waiting_.load(std::memory_order_relaxed);
+    waiting_.store(ahead + 1, std::memory_order_relaxed);
     lock_.unlock();
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
     chaos_point();
-    for (;;) {
+    // Keepers come and go without looking at the queue, so look again now and then: first when the turn should have
+    // come, then less and less often. Each look is a kernel thread more that wants a core while all are taken.
+    for (std::uint64_t us = quantum_us * (ahead + count_) / count_;; us *= 2) {
         hart *h = claim_idle();
         if (!h) h = take_kept(grace_us * ticks_per_us());
         if (h) {
@@ -261,8 +267,8 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
             }
             release(h); // somebody is giving us another one
         }
-        // Keepers come and go without looking at the queue, so look again now and then.
-        if (k->park.wait_until(sys::now_ns() + 500'000)) {
+        us = std::min(us, longest_wait_us);
+        if (k->park.wait_until(sys::now_ns() + static_cast<std::int64_t>(us) * 1000)) {
             k->carried = k->granted.h;
             return;
         }

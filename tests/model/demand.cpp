@@ -84,7 +84,7 @@ template <unsigned Harts> struct demand : rl::test_suite<demand<Harts>, 3> {
             if (seeded(release_looks_once) || waiting_.load(mo_relaxed, $) == 0 || !claim_idle(h)) return;
         }
     }
-    // Without the code's looks at the queue every half millisecond: those are for kept harts only.
+    // Without the code's looks now and then: those are for kept harts only.
     int wait_for_hart(int me) {
         lock_.acquire();
         queue[queued++] = me;
