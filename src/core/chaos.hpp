@@ -2,13 +2,15 @@
 // could go wrong. Without it each point costs one predicted branch.
 #pragma once
 
+#include "sys/shared.hpp"
+
 #include <cstdint>
 
 namespace comity::core {
 
-extern bool chaos_on; // written once, at start
+COMITY_SHARED extern bool chaos_on; // written once, at start
 
-void chaos_delay() noexcept;
+COMITY_SHARED void chaos_delay() noexcept;
 std::uint32_t chaos_random() noexcept;
 
 // A point in a protocol where anything may happen in between.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/chaos.hpp"
 #include "personality/openmp/region.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
@@ -81,21 +82,26 @@ void drop_reference(task *t) noexcept {
     std::free(t);
 }
 
+// One task less that somebody may wait for. Who sees the count at 0 sees the tasks' results, and may free what it is in
+// at once, without the lock, unless he `waits`: then he comes for the lock first.
+void count_out(std::atomic<unsigned> &unfinished, bool &waits, sync::wait_list &changed) noexcept {
+    const unsigned left = unfinished.load(std::memory_order_relaxed) - 1;
+    const bool somebody_waits = waits;
+    unfinished.store(left, std::memory_order_release); // release[task-done]
+    core::chaos_point();
+    if (left == 0 && somebody_waits) changed.wake_all();
+}
+
 // The task's body has run and its event, if it has one, is fulfilled.
 void complete(task *t) noexcept {
     release_dependences(t, make_ready);
     team *tm = t->team;
     task *parent = t->parent;
-    const unsigned siblings = parent->unfinished_children.load(std::memory_order_relaxed) - 1;
-    // The children's results are seen by who sees the count:
-    parent->unfinished_children.store(siblings, std::memory_order_release); // release[task-done]
-    if (siblings == 0 && parent->waits) parent->changed.wake_all();
-    if (taskgroup *group = t->group) {
-        const unsigned members = group->unfinished.load(std::memory_order_relaxed) - 1;
-        group->unfinished.store(members, std::memory_order_release); // release[task-done]
-        if (members == 0 && group->waits) group->changed.wake_all();
-    }
-    drop_reference(parent);
+    const bool parent_is_gone = parent->references == 1; // it ended before its children did
+    if (!parent_is_gone) --parent->references;
+    count_out(parent->unfinished_children, parent->waits, parent->changed);
+    if (parent_is_gone) drop_reference(parent);
+    if (taskgroup *group = t->group) count_out(group->unfinished, group->waits, group->changed);
     drop_reference(t);
     // The creators add to this one without the lock: acq_rel[task-done].
     if (tm->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1 && tm->all_arrived) {

@@ -1,6 +1,7 @@
 // What OpenMP's constructs promise about memory, by calling the ABI as compilers do: data that is not atomic is written
 // on one side of a construct and read on the other. ThreadSanitizer then sees every missing edge; without it wrong sums
 // show lost ones.
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -232,6 +233,24 @@ TEST_P(openmp, dependent_tasks_see_what_they_depend_on) {
     });
     EXPECT_EQ(value, rounds);
     for (unsigned i = 0; i < rounds * 2; ++i) EXPECT_EQ(seen[i], static_cast<long>(i / 2 + 1));
+}
+
+// Its memory is freed at once: AddressSanitizer sees who still looks at it.
+TEST_P(openmp, a_taskgroup_may_go_as_soon_as_its_last_task_is_done) {
+    constexpr long groups = 2000;
+    std::atomic<long> ran{0};
+    region(ranks, [&] {
+        if (omp_get_thread_num() == 0)
+            for (long i = 0; i < groups; ++i) {
+                GOMP_taskgroup_start();
+                task([&ran] { ++ran; });
+                for (int spin = 0; spin < 5000 && ran == i; ++spin) { // another rank may take it meanwhile
+                }
+                GOMP_taskgroup_end();
+            }
+        GOMP_barrier();
+    });
+    EXPECT_EQ(ran, groups);
 }
 
 TEST_P(openmp, regions_nest) {
