@@ -9,7 +9,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/comity DESTINATION ${CMAKE_INSTA
         COMPONENT development FILES_MATCHING PATTERN *.h PATTERN *.hpp)
 
 # The drop-ins find libcomity one folder up, wherever the prefix is moved to.
-foreach(dropin comity_gomp comity_blas)
+foreach(dropin comity_gomp comity_blas comity_pthread)
   if(TARGET ${dropin})
     set_target_properties(${dropin} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/comity
                                                INSTALL_RPATH $ORIGIN/..)
@@ -38,7 +38,7 @@ foreach(pair comity.bash>bash-completion/completions/comity _comity>zsh/site-fun
   endif()
 endforeach()
 
-foreach(product comity comity_gomp comity_blas comity_cli)
+foreach(product comity comity_gomp comity_blas comity_pthread comity_cli)
   if(TARGET ${product})
     add_dependencies(products ${product})
   endif()

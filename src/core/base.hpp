@@ -32,11 +32,11 @@ public:
     void withdraw(sched *root) noexcept { roots_.forget(root); }
 
     // Somebody waits for a hart: whoever spins without work should give his up.
-    bool pressed() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0 || !roots_.empty(); }
+    bool pressed() const noexcept { return waited_for() || !roots_.empty(); }
+    // A thread of the program waits for one.
+    bool waited_for() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
     // Somebody else than this root.
-    bool pressed_by_others(const sched *root) const noexcept {
-        return waiting_.load(std::memory_order_relaxed) != 0 || roots_.has_others(root);
-    }
+    bool pressed_by_others(const sched *root) const noexcept { return waited_for() || roots_.has_others(root); }
     // Is there somebody without any hart, so that even the last one of a root should go? And can a worker bring it
     // back? The caller carries `h` in a root.
     bool should_have_the_last(hart *h) noexcept;

@@ -139,6 +139,11 @@ void ensure_started() noexcept {
 std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
 std::uint64_t spin_ticks() noexcept { return spin; }
 std::uint64_t ticks_per_us() noexcept { return per_us; }
+bool may_spin() noexcept {
+    const carrier *k = current_carrier();
+    if (!k || base().waited_for()) return false;
+    return k->carried || (k->kept && k->kept->keeper.load(std::memory_order_relaxed) == k);
+}
 void count_context() noexcept { contexts_made.fetch_add(1, std::memory_order_relaxed); }
 
 void note_awake() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/carrier.hpp"
+#include "sys/shared.hpp"
 
 #include <cstdint>
 
@@ -48,8 +49,11 @@ void count_context() noexcept;
 // Counts the forks that lead to this process: what was made before the last one may have lost its kernel threads.
 std::uint32_t generation() noexcept;
 
-// How long a hart without work spins before its carrier sleeps, in ticks (COMITY_SPIN_US).
-std::uint64_t spin_ticks() noexcept;
-std::uint64_t ticks_per_us() noexcept;
+// How long a hart without work spins before its carrier sleeps, in ticks (COMITY_SPIN_US). 0 before Comity has started.
+COMITY_SHARED std::uint64_t spin_ticks() noexcept;
+// May the calling thread, which waits for something outside Comity, spin for it? If it has a hart, also one that it
+// only keeps, for which no other thread waits: so no more threads spin than there are cores. Any thread; stale at once.
+COMITY_SHARED bool may_spin() noexcept;
+COMITY_SHARED std::uint64_t ticks_per_us() noexcept;
 
 } // namespace comity::core

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,18 +15,17 @@ namespace comity::sys {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4, "the kernel reads the word as 32 bits");
 
-wait_result futex_wait(const std::atomic<std::uint32_t> &word, std::uint32_t expected, std::int64_t deadline) noexcept {
-    const int kept = errno;
-    timespec limit{};
-    if (deadline < 0) deadline = 0;
-    limit.tv_sec = deadline / 1'000'000'000;
-    limit.tv_nsec = deadline % 1'000'000'000;
-    // The bitset variant takes an absolute time of CLOCK_MONOTONIC; plain FUTEX_WAIT would take a relative one and
-    // start again from zero after each signal.
-    const long failed = ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-                                  deadline == no_deadline ? nullptr : &limit, nullptr, FUTEX_BITSET_MATCH_ANY);
-    const int error = failed ? errno : 0;
-    errno = kept;
+namespace {
+
+// 0 or the error. The bitset variant takes an absolute time; plain FUTEX_WAIT would take a relative one and start again
+// from zero after each signal.
+int sleep(const std::atomic<std::uint32_t> &word, std::uint32_t expected, int flags, const timespec *deadline) {
+    const long failed = ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | flags, expected, deadline,
+                                  nullptr, FUTEX_BITSET_MATCH_ANY);
+    return failed ? errno : 0;
+}
+
+wait_result result_of(int error) noexcept {
     switch (error) {
     case 0:
     case EINTR:
@@ -40,6 +40,31 @@ wait_result futex_wait(const std::atomic<std::uint32_t> &word, std::uint32_t exp
               "is the system call futex filtered by a sandbox?",
               error);
     }
+}
+
+} // namespace
+
+wait_result futex_wait(const std::atomic<std::uint32_t> &word, std::uint32_t expected, std::int64_t deadline) noexcept {
+    const int kept = errno;
+    timespec limit{};
+    if (deadline < 0) deadline = 0;
+    limit.tv_sec = deadline / 1'000'000'000;
+    limit.tv_nsec = deadline % 1'000'000'000;
+    const int error = sleep(word, expected, 0, deadline == no_deadline ? nullptr : &limit);
+    errno = kept;
+    return result_of(error);
+}
+
+wait_result futex_wait_cancellable(const std::atomic<std::uint32_t> &word, std::uint32_t expected, clockid_t clock,
+                                   const timespec *deadline) {
+    const int kept = errno;
+    int before = 0;
+    if (deadline && deadline->tv_sec < 0) return wait_result::timed_out; // the kernel takes none before the start
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+    const int error = sleep(word, expected, clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0, deadline);
+    pthread_setcanceltype(before, nullptr);
+    errno = kept;
+    return result_of(error);
 }
 
 wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t expected,

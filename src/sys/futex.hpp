@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 
 namespace comity::sys {
 
@@ -28,6 +29,11 @@ COMITY_SHARED wait_result futex_wait(const std::atomic<std::uint32_t> &word, std
 // The same with a duration from now, in nanoseconds; negative ones count as 0, the sum saturates.
 COMITY_SHARED wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
                                          std::int64_t duration) noexcept;
+
+// The same for a deadline of another clock (CLOCK_REALTIME or CLOCK_MONOTONIC; null: none), and a cancellation point: a
+// thread that is cancelled in it unwinds from here.
+COMITY_SHARED wait_result futex_wait_cancellable(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
+                                                 clockid_t clock, const timespec *deadline);
 
 // Wakes at most `count` threads that sleep on the word; returns how many. Also from a signal handler. The word may have
 // been freed meanwhile: then at worst somebody else wakes for no reason.

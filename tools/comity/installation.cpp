@@ -10,7 +10,7 @@
 namespace comity::cli {
 
 const std::vector<std::string> &drop_in_names() {
-    static const std::vector<std::string> names{"libgomp.so.1", "libcomity_blas.so"};
+    static const std::vector<std::string> names{"libgomp.so.1", "libcomity_blas.so", "libcomity_pthread.so"};
     return names;
 }
 

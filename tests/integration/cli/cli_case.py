@@ -7,7 +7,7 @@ import unittest
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 STAND_IN = "int comity_stand_in_{0};\n"
-DROP_INS = ("libgomp.so.1", "libcomity_blas.so")
+DROP_INS = ("libgomp.so.1", "libcomity_blas.so", "libcomity_pthread.so")
 
 
 def read(path):

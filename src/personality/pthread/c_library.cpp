@@ -1,0 +1,121 @@
+#include "personality/pthread/c_library.hpp"
+
+#include "personality/pthread/condition.hpp"
+#include "sys/message.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include <dlfcn.h>
+
+namespace comity::posix::c_library {
+
+namespace {
+
+// The next definition of a symbol after this object's.
+template <class Function> class next {
+public:
+    constexpr explicit next(const char *name) noexcept : name_(name) {}
+    Function get() noexcept {
+        Function f = found_.load(std::memory_order_relaxed);
+        if (f) return f;
+        f = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
+        if (!f) sys::fatal(name_, "the C library has no such function");
+        found_.store(f, std::memory_order_relaxed);
+        return f;
+    }
+
+private:
+    const char *name_;
+    std::atomic<Function> found_{nullptr};
+};
+
+constinit next<int (*)(pthread_cond_t *, pthread_mutex_t *)> next_wait{"pthread_cond_wait"};
+constinit next<int (*)(pthread_cond_t *, pthread_mutex_t *, const timespec *)> next_timed_wait{
+    "pthread_cond_timedwait"};
+constinit next<int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const timespec *)> next_clock_wait{
+    "pthread_cond_clockwait"};
+constinit next<int (*)(pthread_cond_t *)> next_signal{"pthread_cond_signal"};
+constinit next<int (*)(pthread_cond_t *)> next_broadcast{"pthread_cond_broadcast"};
+constinit next<int (*)(pthread_cond_t *)> next_destroy{"pthread_cond_destroy"};
+
+// glibc keeps two attributes of a condition as two bits of one of its words; which word differs between its versions.
+// `found` is 0 until somebody has looked.
+struct attribute_word {
+    std::uint16_t found, offset; // offset 0: not to be found
+    std::uint16_t shared, monotonic;
+};
+static_assert(sizeof(attribute_word) == 8);
+std::atomic<attribute_word> attributes{};
+
+// The one byte in which a condition that was made with this attribute differs from PTHREAD_COND_INITIALIZER; -1: not one.
+template <class Set> int differing_byte(Set set, unsigned char &value) noexcept {
+    pthread_condattr_t attribute;
+    pthread_cond_t made;
+    const pthread_cond_t plain = PTHREAD_COND_INITIALIZER;
+    unsigned char bytes[sizeof made], zero[sizeof made];
+    std::memset(static_cast<void *>(&made), 0, sizeof made);
+    pthread_condattr_init(&attribute);
+    set(&attribute);
+    pthread_cond_init(&made, &attribute);
+    pthread_condattr_destroy(&attribute);
+    std::memcpy(bytes, &made, sizeof made);
+    std::memcpy(zero, &plain, sizeof plain);
+    int at = -1;
+    for (unsigned i = 0; i < sizeof made; ++i) {
+        if (bytes[i] == zero[i]) continue;
+        if (at >= 0) return -1;
+        at = static_cast<int>(i);
+        value = bytes[i] ^ zero[i];
+    }
+    return at;
+}
+
+attribute_word look() noexcept {
+    unsigned char shared = 0, monotonic = 0, nothing = 0;
+    const int plain = differing_byte([](pthread_condattr_t *) {}, nothing);
+    const int at =
+        differing_byte([](pthread_condattr_t *a) { pthread_condattr_setpshared(a, PTHREAD_PROCESS_SHARED); }, shared);
+    const int same = differing_byte([](pthread_condattr_t *a) { pthread_condattr_setclock(a, CLOCK_MONOTONIC); }, monotonic);
+    const bool known = plain == -1 && nothing == 0 && at == same && at >= static_cast<int>(sizeof(condition)) &&
+                       (shared & monotonic) == 0;
+    if (!known) sys::warn("this C library's condition variables are of an unknown kind; they are left to it");
+    return {1, static_cast<std::uint16_t>(known ? at : 0), shared, monotonic};
+}
+
+attribute_word get() noexcept {
+    attribute_word a = attributes.load(std::memory_order_relaxed);
+    if (!a.found) [[unlikely]] { // several threads may look at once and find the same
+        a = look();
+        attributes.store(a, std::memory_order_relaxed);
+    }
+    return a;
+}
+
+unsigned byte_at(const pthread_cond_t *c, unsigned offset) noexcept {
+    return reinterpret_cast<const unsigned char *>(c)[offset];
+}
+
+} // namespace
+
+int wait(pthread_cond_t *c, pthread_mutex_t *m) { return next_wait.get()(c, m); }
+int timed_wait(pthread_cond_t *c, pthread_mutex_t *m, const timespec *t) { return next_timed_wait.get()(c, m, t); }
+int clock_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const timespec *t) {
+    return next_clock_wait.get()(c, m, clock, t);
+}
+int signal(pthread_cond_t *c) { return next_signal.get()(c); }
+int broadcast(pthread_cond_t *c) { return next_broadcast.get()(c); }
+int destroy(pthread_cond_t *c) { return next_destroy.get()(c); }
+
+bool is_private(const pthread_cond_t *c) noexcept {
+    const attribute_word a = get();
+    return a.offset != 0 && !(byte_at(c, a.offset) & a.shared);
+}
+
+clockid_t clock_of(const pthread_cond_t *c) noexcept {
+    const attribute_word a = get();
+    return byte_at(c, a.offset) & a.monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
+} // namespace comity::posix::c_library

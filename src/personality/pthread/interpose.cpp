@@ -1,0 +1,65 @@
+// What this preload object puts before the C library. Each function may be called before any constructor has run, by
+// every library of the process.
+#include "personality/pthread/c_library.hpp"
+#include "personality/pthread/condition.hpp"
+
+#include <cerrno>
+
+using comity::posix::condition;
+namespace c_library = comity::posix::c_library;
+
+#define COMITY_INTERPOSED extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+static_assert(sizeof(condition) <= sizeof(pthread_cond_t) && alignof(condition) <= alignof(pthread_cond_t));
+
+// Null: the C library serves it.
+condition *ours(pthread_cond_t *c) noexcept {
+    return c_library::is_private(c) ? reinterpret_cast<condition *>(c) : nullptr;
+}
+
+} // namespace
+
+COMITY_INTERPOSED int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
+    condition *o = ours(c);
+    return o ? o->wait(m, CLOCK_MONOTONIC, nullptr) : c_library::wait(c, m);
+}
+
+COMITY_INTERPOSED int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const timespec *deadline) {
+    condition *o = ours(c);
+    return o ? o->wait(m, c_library::clock_of(c), deadline) : c_library::timed_wait(c, m, deadline);
+}
+
+// glibc has this one under two versions, since its threads moved into libc.so.6.
+COMITY_INTERPOSED int comity_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+                                       const timespec *deadline) {
+    condition *o = ours(c);
+    if (!o) return c_library::clock_wait(c, m, clock, deadline);
+    if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) return EINVAL;
+    return o->wait(m, clock, deadline);
+}
+COMITY_INTERPOSED __attribute__((alias("comity_clockwait"))) decltype(comity_clockwait) comity_clockwait_before;
+asm(".symver comity_clockwait, pthread_cond_clockwait@@GLIBC_2.34");
+asm(".symver comity_clockwait_before, pthread_cond_clockwait@GLIBC_2.30");
+
+COMITY_INTERPOSED int pthread_cond_signal(pthread_cond_t *c) noexcept {
+    condition *o = ours(c);
+    if (!o) return c_library::signal(c);
+    o->signal();
+    return 0;
+}
+
+COMITY_INTERPOSED int pthread_cond_broadcast(pthread_cond_t *c) noexcept {
+    condition *o = ours(c);
+    if (!o) return c_library::broadcast(c);
+    o->broadcast();
+    return 0;
+}
+
+COMITY_INTERPOSED int pthread_cond_destroy(pthread_cond_t *c) noexcept {
+    condition *o = ours(c);
+    if (!o) return c_library::destroy(c);
+    o->await_waiters();
+    return 0;
+}
