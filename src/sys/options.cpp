@@ -43,7 +43,8 @@ constexpr option table[] = {
      "is touched.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.stack_size = n; }},
     {"COMITY_SPIN_US", option_kind::count, 0, most_spin_us, "", "20",
-     "For how many microseconds an idle hart looks for work before its kernel thread goes to sleep.",
+     "For how many microseconds an idle hart looks for work, and a thread that has a hart waits at a condition variable, "
+     "before its kernel thread goes to sleep.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.spin_us = static_cast<unsigned>(n); }},
     {"COMITY_TLS", option_kind::choice, 0, 0, "auto|donor|glibc", "auto: what the self-test at the start finds best",
      "Where the thread-local storage of full contexts comes from: `donor` borrows that of sleeping kernel threads, "

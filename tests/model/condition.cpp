@@ -66,9 +66,9 @@ template <bool Destroyed> struct condition : rl::test_suite<condition<Destroyed>
         inside_.fetch_add(1, mo_relaxed, $);
         unsigned seen = word_.load(mo_acquire, $) & half; // acquire[condition]
         mutex_.unlock($);
-        if (seeded(reads_signals_unlocked)) seen = word_.load(mo_acquire, $) & half; // acquire[condition]
+        if (seeded(reads_signals_unlocked)) seen = word_.load(mo_acquire, $) & half;    // acquire[condition]
         if (!seeded(counts_sleepers_late)) word_.fetch_add(one_sleeper, mo_acq_rel, $); // acq_rel[condition]
-        while ((word_.load(mo_acquire, $) & half) == seen) // acquire[condition]
+        while ((word_.load(mo_acquire, $) & half) == seen)                              // acquire[condition]
             futex_.sleep(id, word_, half, seen);
         if (!seeded(counts_sleepers_late)) word_.fetch_sub(one_sleeper, mo_relaxed, $);
         use();
@@ -116,11 +116,11 @@ const registration destroyed{{"condition_destroyed",
                                "wakes_nobody", "leave_relaxed", "leaves_after_the_lock"},
                               search<condition<true>>,
                               {2, 20000}}};
-const registration signalled{{"condition_signalled",
-                              {"sleeps_blindly", "counts_sleepers_late", "signal_looks_first", "reads_signals_unlocked",
-                               "wakes_nobody"},
-                              search<condition<false>>,
-                              {2, 20000}}};
+const registration signalled{
+    {"condition_signalled",
+     {"sleeps_blindly", "counts_sleepers_late", "signal_looks_first", "reads_signals_unlocked", "wakes_nobody"},
+     search<condition<false>>,
+     {2, 20000}}};
 
 } // namespace
 } // namespace model

@@ -49,7 +49,8 @@ struct attribute_word {
 static_assert(sizeof(attribute_word) == 8);
 std::atomic<attribute_word> attributes{};
 
-// The one byte in which a condition that was made with this attribute differs from PTHREAD_COND_INITIALIZER; -1: not one.
+// The one byte in which a condition that was made with this attribute differs from PTHREAD_COND_INITIALIZER; -1: not
+// one.
 template <class Set> int differing_byte(Set set, unsigned char &value) noexcept {
     pthread_condattr_t attribute;
     pthread_cond_t made;
@@ -77,7 +78,8 @@ attribute_word look() noexcept {
     const int plain = differing_byte([](pthread_condattr_t *) {}, nothing);
     const int at =
         differing_byte([](pthread_condattr_t *a) { pthread_condattr_setpshared(a, PTHREAD_PROCESS_SHARED); }, shared);
-    const int same = differing_byte([](pthread_condattr_t *a) { pthread_condattr_setclock(a, CLOCK_MONOTONIC); }, monotonic);
+    const int same =
+        differing_byte([](pthread_condattr_t *a) { pthread_condattr_setclock(a, CLOCK_MONOTONIC); }, monotonic);
     const bool known = plain == -1 && nothing == 0 && at == same && at >= static_cast<int>(sizeof(condition)) &&
                        (shared & monotonic) == 0;
     if (!known) sys::warn("this C library's condition variables are of an unknown kind; they are left to it");

@@ -33,7 +33,7 @@ private:
     bool sleep(visit &v, std::uint32_t seen, clockid_t clock, const timespec *deadline);
 
     // All zero at first, as PTHREAD_COND_INITIALIZER and pthread_cond_init leave them.
-    std::atomic<std::uint64_t> word_;   // low half: how many signals came; high half: threads that sleep or are about to
+    std::atomic<std::uint64_t> word_; // low half: how many signals came; high half: threads that sleep or are about to
     std::atomic<std::uint32_t> inside_; // waiters that may still touch this object
     std::atomic<std::int32_t> luck_;    // of spinning: see worth_spinning
 };

@@ -272,7 +272,7 @@ class installation(cli_case):
         shutil.copy(self.comity, lonely)
         self.expect(self.run_comity("run", "true", program=lonely), 125, out="", err=self.path("lonely/lib/comity"))
         os.makedirs(self.path("lonely/lib/comity"))
-        self.expect(self.run_comity("run", "true", program=lonely), 125, out="", err="libgomp.so.1 and libcomity_blas.so")
+        self.expect(self.run_comity("run", "true", program=lonely), 125, out="", err="libgomp.so.1 and libcomity_blas.so and libcomity_pthread.so")
 
     def test_an_installation_may_be_moved_and_linked_to(self):
         moved = self.path("moved")

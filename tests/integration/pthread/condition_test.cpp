@@ -1,6 +1,6 @@
-// Condition variables as a program sees them. Run under the preload object, and once without it: what holds there is the
-// C library's, and shows that the test asks for nothing else. Each test runs on threads that have a hart, which spin
-// before they sleep, and on threads that Comity never saw.
+// Condition variables as a program sees them. Run under the preload object, and once without it: what holds there is
+// the C library's, and shows that the test asks for nothing else. Each test runs on threads that have a hart, which
+// spin before they sleep, and on threads that Comity never saw.
 #include "comity/thread.h"
 
 #include <gtest/gtest.h>
@@ -60,8 +60,8 @@ protected:
 TEST(condition_symbols, are_those_that_the_run_is_about) {
     const char *expected = std::getenv("COMITY_EXPECTED_LIBRARY");
     ASSERT_TRUE(expected);
-    for (const char *name : {"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "pthread_cond_signal",
-                             "pthread_cond_broadcast", "pthread_cond_destroy"}) {
+    for (const char *name : {"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait",
+                             "pthread_cond_signal", "pthread_cond_broadcast", "pthread_cond_destroy"}) {
         Dl_info info{};
         ASSERT_NE(dladdr(dlsym(RTLD_DEFAULT, name), &info), 0) << name;
         EXPECT_TRUE(std::strstr(info.dli_fname, expected)) << name << " is in " << info.dli_fname;
