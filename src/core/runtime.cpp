@@ -24,6 +24,9 @@ namespace {
 
 std::atomic<bool> started{false};
 sys::once first_use;
+// Held while Comity starts, and around a fork: no child finds it half started.
+spinlock starting;
+bool has_fork_handlers = false; // written before main, or when the library is loaded
 sys::thread_end adopted_thread_ends;
 std::atomic<std::uint32_t> forks{1};
 std::uint64_t spin = 0, per_us = 1000;
@@ -77,16 +80,23 @@ void thread_ends(void *argument) {
 // ---- Fork: the child has the forking thread and one hart at work; the others are made again when they are needed.
 
 void before_fork() {
+    starting.lock();
+    if (!started.load(std::memory_order_relaxed)) return;
     carriers_lock.lock();
     contexts_before_fork();
     base().before_fork();
 }
 void parent_after_fork() {
-    base().parent_after_fork();
-    contexts_after_fork();
-    carriers_lock.unlock();
+    if (started.load(std::memory_order_relaxed)) {
+        base().parent_after_fork();
+        contexts_after_fork();
+        carriers_lock.unlock();
+    }
+    starting.unlock();
 }
 void child_after_fork() {
+    starting.unlock();
+    if (!started.load(std::memory_order_relaxed)) return;
     new (&carriers_lock) spinlock;
     forks.fetch_add(1, std::memory_order_relaxed);
     carrier *k = current_carrier();
@@ -101,7 +111,13 @@ void child_after_fork() {
     base().child_after_fork(k);
 }
 
+// From the beginning: handlers that are made by the start itself would be missing at a fork that comes in its middle.
+__attribute__((constructor)) void watch_forks() {
+    has_fork_handlers = sys::at_fork(before_fork, parent_after_fork, child_after_fork);
+}
+
 void start() {
+    starting.lock();
     const sys::options &options = sys::get_options();
     const std::uint64_t t0 = sys::ticks();
     const std::int64_t n0 = sys::now_ns();
@@ -112,8 +128,7 @@ void start() {
     watch_for_overflow();
     if (!adopted_thread_ends.create(thread_ends))
         sys::warn("no thread-specific key is left: the harts of threads that end are not given back");
-    if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
-        sys::warn("no memory for the fork handlers: a child process must not use Comity");
+    if (!has_fork_handlers) sys::warn("no memory for the fork handlers: a child process must not use Comity");
     std::atexit(at_exit);
     // The rate of ticks(), over what the start itself took and at least 50 us.
     std::int64_t n1 = sys::now_ns();
@@ -125,6 +140,7 @@ void start() {
         sys::warn("%u harts%s%s", options.harts, options.nested ? ", nested parallel regions" : "",
                   options.chaos ? ", chaos" : "");
     started.store(true, std::memory_order_release); // release[started]
+    starting.unlock();
 }
 
 void native_moves(void *) {}

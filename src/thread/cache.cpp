@@ -2,6 +2,8 @@
 
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
+#include "sys/message.hpp"
+#include "sys/process.hpp"
 
 #include <atomic>
 #include <new>
@@ -53,6 +55,10 @@ struct context_list {
         }
         return c;
     }
+    void forget_all() noexcept {
+        first = nullptr;
+        count.store(0, std::memory_order_relaxed);
+    }
     [[nodiscard]] unsigned size() const noexcept { return count.load(std::memory_order_relaxed); }
 };
 
@@ -78,6 +84,27 @@ bool refill(hart_cache &c) noexcept {
     auto *block = new (std::nothrow) thread[chunk]; // never freed: there are never more than lived at once
     for (unsigned i = 0; block && i < chunk; ++i) c.descriptors.push(&block[i]);
     return block;
+}
+
+// ---- Fork. The other harts' caches may be caught in the middle of a change: the child does without them.
+
+void before_fork() noexcept { shared_lock.lock(); }
+void parent_after_fork() noexcept { shared_lock.unlock(); }
+void child_after_fork() noexcept {
+    shared_lock.unlock();
+    const carrier *k = core::current_carrier();
+    for (unsigned i = 0; i < most_harts; ++i) {
+        hart_cache &c = caches[i];
+        if (k && k->carried && k->carried->id == static_cast<int>(i)) continue;
+        if (c.descriptors.first) c.descriptors = {}; // else not to be written: it is 128 KiB
+        for (context_list &list : c.contexts)
+            if (list.first) list.forget_all();
+    }
+}
+
+__attribute__((constructor)) void watch_forks() noexcept {
+    if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
+        sys::warn("no memory to prepare for fork: a child process must not make threads of Comity's");
 }
 
 // Contexts with their own TLS do not survive a fork: their kernel threads are in the parent.
