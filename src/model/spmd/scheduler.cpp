@@ -1,4 +1,4 @@
-// Teams as the harts in them see them: what to do next. Everything here but finish and switch_to_other runs on
+// Teams as the harts in them see them: what to do next. Everything here but finish and *_to_other* runs on
 // transition contexts.
 #include "model/spmd/scheduler.hpp"
 
@@ -197,18 +197,43 @@ bool team::has_ranks() const noexcept {
     return false;
 }
 
-void team::step(carrier *k) noexcept {
+// Ranks that yield to each other for ever may wait for a region below one of them, which may have no hart: now and then
+// children come first.
+bool team::yield_to_others(context *c) noexcept {
+    constexpr std::uint8_t turns = 16;
+    if (++slots_[c->on->carried->id].yields % turns == 0 && !children_.empty()) {
+        core::pause(
+            c,
+            [](context *self, void *t) {
+                core::unblock(self);
+                static_cast<team *>(t)->step(core::current_carrier(), true);
+            },
+            this);
+        return true;
+    }
+    const auto again = [](void *argument) { core::unblock(static_cast<context *>(argument)); };
+    return switch_to_other(c, again, c);
+}
+
+// Returns when no child wants a hart.
+void team::enter_child(carrier *k) noexcept {
+    core::sched *child = children_.pick();
+    if (!child) return;
+    slots_[k->carried->id].set_present(false);
+    core::enter(k, child);
+}
+
+void team::step(carrier *k, bool child_first) noexcept {
     const int hart = k->carried->id;
     slots_[hart].set_present(true);
     for (;;) {
         if (flush(k)) resume_master(k); // returns when the master must go on elsewhere
+        if (child_first) enter_child(k);
+        child_first = false;
         if (core::home_ready(k, this)) core::go_home(k, this);
         if (context *c = pop_ready()) core::resume(k, c);
         if (const int rank = claim(k); rank >= 0) resume_member(k, static_cast<unsigned>(rank));
-        if (core::sched *child = children_.pick()) {
-            slots_[hart].set_present(false);
-            core::enter(k, child);
-        }
+        enter_child(k);
         if (parent != &base()) break;
         // The root's harts wait for new work for a while: the next region mostly follows soon.
         const std::uint64_t from = sys::ticks(), most = core::spin_ticks();

@@ -298,8 +298,7 @@ unsigned free_harts() noexcept {
 bool yield() noexcept {
     carrier *k = core::current_carrier();
     if (!k || !k->carried || core::on_transition(k) || k->current_sched->callbacks != &team_callbacks) return false;
-    const auto again = [](void *argument) { core::unblock(static_cast<context *>(argument)); };
-    return static_cast<team *>(k->current_sched)->switch_to_other(k->current, again, k->current);
+    return static_cast<team *>(k->current_sched)->yield_to_others(k->current);
 }
 
 } // namespace comity::spmd

@@ -26,7 +26,8 @@ COMITY_SHARED unsigned size(const team *t) noexcept;
 enum class region_kind : unsigned char {
     cooperative, // ranks may take turns on a hart
     gang,        // ranks may wait for each other without telling Comity: those that no hart takes up at once
-                 // run on kernel threads of their own
+                 // run on kernel threads of their own. They must not mix both ways of waiting: a rank that has
+                 // blocked in Comity may find every hart taken by ranks that spin for it
 };
 
 // Runs body(arg, r) for every r in [0, size): the caller is rank 0. Returns when all have returned. May switch; returns

@@ -29,9 +29,11 @@ struct alignas(64) slot {
     // fills it at the start of a region, harts take ranks out. A hart that steals marks its own, empty slot `stealing`
     // before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
-    // The owner's: ranks that ended here and are not yet subtracted from unfinished_, and whose turn it was last.
+    // The owner's: ranks that ended here and are not yet subtracted from unfinished_, whose turn it was last, and how
+    // often a rank here has yielded.
     alignas(64) std::uint32_t finished = 0;
     bool went_home = false;
+    std::uint8_t yields = 0;
     alignas(64) std::atomic<bool> present{
         false}; // the hart is in this team; written by the owner, read by the master at each start
 
@@ -68,6 +70,8 @@ public:
     // Stops `from`, a rank on the calling hart, and goes on with another rank that can run here; after(arg) runs when
     // `from` is off its stack. False: there is none.
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
+    // Lets others run in place of `c`, the calling rank; false when there are none.
+    bool yield_to_others(context *c) noexcept;
     // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that
     // want harts?
     bool has_work(carrier *k) const noexcept;
@@ -75,8 +79,9 @@ public:
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
 
-    // The next thing for a hart in this team; on its transition context.
-    [[noreturn]] void step(carrier *k) noexcept;
+    // The next thing for a hart in this team; on its transition context. child_first: a child that wants harts comes
+    // before ready ranks.
+    [[noreturn]] void step(carrier *k, bool child_first = false) noexcept;
     // The body of a rank has returned.
     void finish(member *m) noexcept;
 
@@ -104,6 +109,7 @@ private:
     int steal(carrier *k) noexcept;
     static int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready() noexcept;
+    void enter_child(carrier *k) noexcept;
     bool switch_to_ready(context *from, core::arch::after_fn after, void *arg) noexcept;
     void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;
     [[noreturn]] void resume_member(carrier *k, unsigned rank) noexcept;

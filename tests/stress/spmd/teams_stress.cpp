@@ -140,6 +140,34 @@ TEST(spmd_stress, a_lock_across_teams_excludes_and_loses_nobody) {
     EXPECT_EQ(shared.value, 3L * 40 * 4 * 20);
 }
 
+// Fails by hanging, with a single hart.
+TEST(spmd_stress, a_region_below_is_not_starved_by_ranks_that_yield) {
+    struct shared {
+        std::atomic<bool> waits{false}, go{false}, over{false};
+        sync::wait_list waiting;
+        static void below(void *argument, unsigned rank) {
+            auto *s = static_cast<shared *>(argument);
+            if (rank == 0) return;
+            s->waits = true;
+            s->waiting.wait([s] { return s->go.load(); });
+            s->over = true;
+        }
+        static void body(void *argument, unsigned rank) {
+            auto *s = static_cast<shared *>(argument);
+            if (rank == 2) return spmd::run(spmd::prepare(2), below, argument);
+            while (!s->waits) spmd::yield();
+            s->go = true;
+            s->waiting.wake_all();
+            while (!s->over) spmd::yield();
+        }
+    };
+    for (int again = 0; again < 50; ++again) {
+        shared s;
+        spmd::run(spmd::prepare(3), shared::body, &s);
+        ASSERT_TRUE(s.over);
+    }
+}
+
 TEST(spmd_stress, threads_that_come_and_go_leave_nothing_behind) {
     for (int again = 0; again < 60; ++again) std::thread([] { check_rounds(3, 3); }).join();
 }

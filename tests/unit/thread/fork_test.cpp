@@ -17,8 +17,8 @@ constexpr bool thread_sanitizer = __has_feature(thread_sanitizer);
 constexpr bool thread_sanitizer = false;
 #endif
 
-// Two kernel threads: one makes threads, the other, which holds no hart, joins them. What they free goes round over what
-// all harts share.
+// Two kernel threads: one makes threads, the other, which holds no hart, joins them. What they free goes round over
+// what all harts share.
 class traffic {
 public:
     ~traffic() {
@@ -38,7 +38,8 @@ private:
             comity_thread_t *t = nullptr;
             if (made_[n % most]) {
                 comity_thread_yield();
-            } else if (comity_thread_create(&t, nullptr, [](void *) -> void * { return nullptr; }, nullptr) == 0) {
+            } else if (comity_thread_create(
+                           &t, nullptr, [](void *) -> void * { return nullptr; }, nullptr) == 0) {
                 made_[n % most] = t;
             }
         }
