@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <new>
+#include <utility>
 
 namespace comity::blas {
 namespace {
@@ -147,6 +148,7 @@ void openblas::start_serving() noexcept {
     while (!numbers_.free_below(static_cast<unsigned>(pool_))) // of calls that began with a smaller pool
         sys::yield_kernel_thread();
     if (!first) return;
+    static_cast<void>(watch_forks(std::make_index_sequence<most_libraries>()));
     served_.store(true, std::memory_order_release); // release[served]
     set_callback_(serve);
     watch_available([](int harts) {
@@ -265,10 +267,6 @@ void openblas::run_jobs(job run, unsigned jobs, std::size_t size, void *queue, i
         c.work(0);
     } else {
         spmd::team *team = spmd::prepare(jobs);
-        static std::atomic<bool> handled{false};
-        // Now, after Comity's own: who waits at a fork must wait before Comity holds its locks for it.
-        if (!handled.load(std::memory_order_relaxed) && !handled.exchange(true, std::memory_order_relaxed))
-            static_cast<void>(sys::at_fork(before_fork, parent_after_fork, child_after_fork));
         const unsigned ranks = spmd::size(team);
         std::atomic<unsigned> left{jobs - ranks};
         note_parallel_call();
@@ -283,27 +281,36 @@ void openblas::run_jobs(job run, unsigned jobs, std::size_t size, void *queue, i
     numbers_.give_back(jobs, c.numbers);
 }
 
-// ---- Fork. OpenBLAS frees its work buffers before a fork, so no job may run then.
+// ---- Fork. OpenBLAS frees its work buffers before a fork, so no job may run then: each library's handlers are made
+// after its own, and run before. They wait, so they also run before Comity holds its locks, whose handlers come first.
 
-void openblas::before_fork() {
-    known_lock.lock();
-    for (unsigned i = 0; i < known.load(std::memory_order_relaxed); ++i) library(i).numbers_.close();
-}
-
-void openblas::parent_after_fork() {
-    for (unsigned i = 0; i < known.load(std::memory_order_relaxed); ++i) library(i).numbers_.reopen(false);
-    known_lock.unlock();
-}
-
-void openblas::child_after_fork() {
-    available_after_fork();
-    for (unsigned i = 0; i < known.load(std::memory_order_relaxed); ++i) {
-        // Who waited has begun a call and may hold a lock of OpenBLAS, which nobody releases here. Sequential calls
-        // take none.
-        if (!library(i).numbers_.reopen(true)) library(i).count_.limit(1);
-    }
-    known_lock.unlock();
+template <unsigned I> void openblas::before_fork() { library(I).numbers_.close(); }
+template <unsigned I> void openblas::parent_after_fork() { library(I).numbers_.reopen(false); }
+template <unsigned I> void openblas::child_after_fork() {
+    // Who waited has begun a call and may hold a lock of OpenBLAS, which nobody releases here. Sequential calls take
+    // none.
+    if (!library(I).numbers_.reopen(true)) library(I).count_.limit(1);
     publish_available();
 }
+
+template <std::size_t... I> bool openblas::watch_forks(std::index_sequence<I...>) noexcept {
+    bool made = false;
+    static_cast<void>(
+        ((this == &library(I) && (made = sys::at_fork(before_fork<I>, parent_after_fork<I>, child_after_fork<I>))) ||
+         ...));
+    return made;
+}
+
+namespace {
+
+__attribute__((constructor)) void watch_forks() noexcept {
+    static_cast<void>(sys::at_fork([] { known_lock.lock(); }, [] { known_lock.unlock(); },
+                                   [] {
+                                       known_lock.unlock();
+                                       available_after_fork();
+                                   }));
+}
+
+} // namespace
 
 } // namespace comity::blas

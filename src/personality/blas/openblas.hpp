@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <utility>
 
 namespace comity::blas {
 
@@ -38,9 +39,11 @@ private:
     static void run_rank(void *call, unsigned rank);
     static void start_extra(const call &c, unsigned from, unsigned to, std::atomic<unsigned> &left) noexcept;
     static void *run_on_kernel_thread(void *extra_job);
-    static void before_fork();
-    static void parent_after_fork();
-    static void child_after_fork();
+    // For the library with this number.
+    template <unsigned I> static void before_fork();
+    template <unsigned I> static void parent_after_fork();
+    template <unsigned I> static void child_after_fork();
+    template <std::size_t... I> bool watch_forks(std::index_sequence<I...>) noexcept;
 
     loaded_library library_;
     void (*set_callback_)(callback) = nullptr;

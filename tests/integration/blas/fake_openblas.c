@@ -113,9 +113,16 @@ static void end_pool(void) {
     pthread_mutex_unlock(&server_lock);
 }
 
+/* OpenBLAS leaves the lock taken if another thread starts the pool again at that very moment: not what is tested here.
+ */
+static void forget_pool(void) {
+    pthread_mutex_init(&server_lock, NULL);
+    available = 0;
+}
+
 __attribute__((constructor)) static void start(void) {
     const char *wanted = getenv("OPENBLAS_NUM_THREADS");
-    pthread_atfork(end_pool, NULL, NULL);
+    pthread_atfork(end_pool, NULL, forget_pool);
     blas_num_threads = blas_cpu_number = wanted ? atoi(wanted) : COMITY_FAKE_THREADS;
     start_pool();
 }

@@ -113,7 +113,6 @@ TEST(served, works_in_the_child_of_a_fork) {
 }
 
 TEST(served, survives_forks_while_other_threads_call) {
-    fake_call_of(2, nullptr); // Comity has started: a fork beside the very first call is not survived (docs/blas.md)
     std::atomic<bool> over{false};
     std::vector<std::thread> callers;
     for (int i = 0; i < 2; ++i)
@@ -124,6 +123,29 @@ TEST(served, survives_forks_while_other_threads_call) {
     over = true;
     for (std::thread &t : callers) t.join();
     EXPECT_EQ(fake_shared_numbers(), 0);
+}
+
+TEST(served, survives_a_fork_beside_the_very_first_call) {
+    static int delay; // of the child, in microseconds
+    for (delay = 0; delay < 1000; delay += 50)
+        ASSERT_EQ(exit_code_of_child([] {
+                      std::atomic<bool> go{false};
+                      std::thread caller([&go] {
+                          while (!go) {
+                          }
+                          for (int i = 0; i < 20; ++i) fake_call_of(2, nullptr);
+                      });
+                      go = true;
+                      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(delay);
+                      while (std::chrono::steady_clock::now() < until) {
+                      }
+                      const auto calls = [] { return call_from_threads(2, 20, 2) == 0 ? 7 : 1; };
+                      const int code = exit_code_of_child(calls);
+                      caller.join();
+                      return code;
+                  }),
+                  7)
+            << "after " << delay << " us";
 }
 
 TEST(served_death, a_program_may_end_while_a_call_runs) {
