@@ -33,7 +33,8 @@ struct mutex : rl::test_suite<mutex, 3> {
         waiting.lock($);
         for (;;) {
             unsigned n = permits_.load(mo_relaxed, $);
-            if (n && permits_.compare_exchange_strong(n, n - 1, mo_acquire, $, mo_relaxed, $)) break; // acquire[mutex-permit]
+            if (n && permits_.compare_exchange_strong(n, n - 1, mo_acquire, $, mo_relaxed, $))
+                break; // acquire[mutex-permit]
             given.wait(waiting, $);
         }
         waiting.unlock($);
@@ -79,7 +80,7 @@ struct mutex : rl::test_suite<mutex, 3> {
     void unlock() {
         unsigned held = locked;
         if (state_.compare_exchange_strong(held, 0u, unless(unlock_relaxed, mo_release), $, mo_relaxed, $))
-            return; // release[mutex]
+            return;                                                                               // release[mutex]
         const unsigned before = state_.fetch_sub(+locked, unless(unlock_relaxed, mo_release), $); // release[mutex]
         RL_ASSERT(before & locked);
         unsigned s = before - locked;
@@ -105,9 +106,8 @@ struct mutex : rl::test_suite<mutex, 3> {
 };
 
 const registration here{{"mutex",
-                         {"lock_relaxed", "unlock_relaxed", "newcomers_lock_while_starving",
-                          "woken_is_not_cleared", "starving_is_not_cleared", "unlock_wakes_nobody",
-                          "waiter_is_not_counted_off"},
+                         {"lock_relaxed", "unlock_relaxed", "newcomers_lock_while_starving", "woken_is_not_cleared",
+                          "starving_is_not_cleared", "unlock_wakes_nobody", "waiter_is_not_counted_off"},
                          search<mutex>,
                          {2, 40000}}};
 

@@ -66,8 +66,7 @@ void give_to_limit(thread *t, unsigned ranks) noexcept {
     t->team->busy.fetch_sub(ranks - 1, std::memory_order_relaxed);
 }
 
-// After the join: did the region make tasks? Then somebody who fulfilled an event may still be about to let go of the
-// team.
+// All are done: did the region make any? Then somebody who fulfilled an event may still be about to let go of the team.
 bool forget_tasks(team *tm) noexcept {
     if (!tm->makes_tasks.load(std::memory_order_relaxed)) return false;
     tm->makes_tasks.store(false, std::memory_order_relaxed);
@@ -76,10 +75,11 @@ bool forget_tasks(team *tm) noexcept {
     return true;
 }
 
-// After the join: only rank 0 is left.
-void tidy(team *tm, thread *first) noexcept {
+// After the join: only rank 0 is left. Did the region make tasks?
+bool tidy(team *tm, thread *first) noexcept {
     if (tm->unfinished.load(std::memory_order_acquire)) // acquire[task-done]
         finish_tasks(first);
+    const bool made_tasks = forget_tasks(tm);
     tm->shares = first->shares;
     tm->singles = first->singles;
     if (tm->cancelled.load(std::memory_order_relaxed)) {
@@ -96,6 +96,7 @@ void tidy(team *tm, thread *first) noexcept {
         tm->cancelled.store(false, std::memory_order_relaxed);
         reset_ring(tm);
     }
+    return made_tasks;
 }
 
 } // namespace
@@ -148,13 +149,13 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
     if (ranks > 1) {
         tm->gather = may_make_tasks(r.function);
         spmd::run(contexts, rank_body, tm, r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative);
-        if (tm->gather || tm->makes_tasks.load(std::memory_order_relaxed)) [[unlikely]]
-            remember_tasks(r.function, forget_tasks(tm));
     } else {
         tm->gather = false;
         rank_body(tm, 0);
     }
-    tidy(tm, first);
+    const bool made_tasks = tidy(tm, first);
+    if (ranks > 1 && (tm->gather || made_tasks)) [[unlikely]]
+        remember_tasks(r.function, made_tasks);
     self = t;
     if (limit != no_limit && taken > 1) [[unlikely]]
         give_to_limit(t, taken);
