@@ -31,16 +31,17 @@ struct alignas(64) sched {
     sched *parent;
     context *registrant; // the context that registered it, and must unregister it
     std::uint64_t magic;
+    const sched_hooks *hooks; // may be null
+    sched *next_wanting;      // link in the parent's list of those that want harts (child_list), under its lock
+    std::atomic<bool> listed; // in that list; written under its lock
+    // Its own cache line, for what stands above is read by every hart, and this is written whenever one comes or goes.
     // One word, so that "take one of the wanted and count it in" cannot miss an unregister (README.md, "Unregister's
     // wait"):
     //   bits 0–31   harts in this scheduler and below it
     //   bits 32–47  harts that it asked its parent for
     //   bits 48–62  pins: short borrowings by somebody who holds no hart of it
     //   bit  63     closing: the registrant waits for the last hart to leave
-    std::atomic<std::uint64_t> account;
-    sched *next_wanting;      // link in the parent's list of those that want harts (child_list), under its lock
-    std::atomic<bool> listed; // in that list; written under its lock
-    const sched_hooks *hooks; // may be null
+    alignas(64) std::atomic<std::uint64_t> account;
 
     static constexpr std::uint64_t one_hart = 1, one_wanted = std::uint64_t{1} << 32, one_pin = std::uint64_t{1} << 48,
                                    closing = std::uint64_t{1} << 63;

@@ -7,6 +7,7 @@
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/team_impl.hpp"
+#include "sys/cache.hpp"
 #include "sys/message.hpp"
 
 namespace comity::spmd {
@@ -62,17 +63,25 @@ std::uint64_t wake_ticks() noexcept { return 50 * core::ticks_per_us(); }
 // ---- Ranks to take up
 
 int team::claim(carrier *k) noexcept {
+    const int rank = claim_own(k);
+    return rank >= 0 ? rank : steal(k);
+}
+
+int team::claim_own(carrier *k) noexcept {
     core::chaos_point();
     slot &own = slots_[k->carried->id];
     std::uint64_t r = own.range.load(std::memory_order_relaxed);
     while (slot::begin(r) < slot::end(r)) {
+        // What the rank needs first comes while the compare-exchange waits for the slot's line.
+        sys::fetch_to_read(&body_);
+        sys::fetch_to_read(own.last_arg);
         const std::uint32_t b = slot::begin(r);
         if (own.range.compare_exchange_weak(r, slot::pack(b + 1, slot::end(r)) | (r & slot::gang),
                                             std::memory_order_acq_rel, // acq_rel[team-ranks]
                                             std::memory_order_relaxed))
             return static_cast<int>(b);
     }
-    return steal(k);
+    return -1;
 }
 
 // Takes the back half of another hart's range, runs its first rank and keeps the others in the own slot, which is
@@ -150,6 +159,7 @@ void team::finish(member *m) noexcept {
         return core::demote(c, promoted_ends, m);
     slot &s = slots_[k->carried->id];
     ++s.finished;
+    s.last_arg = arg_;
     if (const int rank = claim(k); rank >= 0)
         return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.

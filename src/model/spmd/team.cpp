@@ -5,6 +5,7 @@
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/scheduler.hpp"
+#include "sys/cache.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 
@@ -87,7 +88,6 @@ unsigned team::grow(unsigned ranks) noexcept {
 
 void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexcept {
     context *c = master;
-    const std::uint64_t from = sys::ticks();
     body_ = body;
     arg_ = arg;
     busy = true;
@@ -97,17 +97,19 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     if (reported) report(reported);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     distribute(c->on, ranks, kind);
+    std::uint64_t short_since = 0; // of harts
     if (kind == region_kind::gang)
         run_gang_members(c->on, ranks);
-    else
-        ask_for_harts(ranks);
+    else if (ask_for_harts(ranks))
+        short_since = sys::ticks();
     body(arg, 0);
     join(c);
+    sys::fetch_to_write(&body_); // the others have read it, and the next region writes it
     if (kind == region_kind::gang) await_promoted(ranks);
     leave_region(c->on);
     busy = false;
     if (reported) report(-reported);
-    work_ticks_ += sys::ticks() - from;
+    if (short_since) work_ticks_ += sys::ticks() - short_since;
 }
 
 // The hart comes under this team: a lingering one stays registered between its regions.
@@ -176,19 +178,21 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
                                 std::memory_order_release); // release[team-ranks]
 }
 
-// Waking a sleeping hart costs some 50 us of its time and 5 of ours. So regions that are shorter on the whole must have
-// added up to that before it is worth while (the rent-or-buy rule); a hart that spins is asked at once.
-void team::ask_for_harts(unsigned ranks) noexcept {
+// True: the region has fewer harts than it can use. Waking a sleeping one costs some 50 us of its time and 5 of ours.
+// So regions that were short of harts must have added up to that before it is worth while (the rent-or-buy rule); a
+// hart that spins is asked at once.
+bool team::ask_for_harts(unsigned ranks) noexcept {
     const unsigned harts = base().hart_count();
     const std::uint32_t most = ranks < harts ? ranks : harts;
     const std::uint64_t a = account.load(std::memory_order_relaxed);
-    if (harts_of(a) >= most) return;
+    if (harts_of(a) >= most) return false;
     if (parent == &base()) {
-        if (wanted_of(a) != 0 || work_ticks_ < wake_ticks()) return;
+        if (wanted_of(a) != 0 || work_ticks_ < wake_ticks()) return true;
         work_ticks_ = 0;
     }
     want(most - harts_of(a));
     parent->callbacks->request(handle(parent), handle(this), static_cast<int>(most - harts_of(a)));
+    return true;
 }
 
 // ---- Join
@@ -196,15 +200,27 @@ void team::ask_for_harts(unsigned ranks) noexcept {
 void team::join(context *c) noexcept {
     if (generation != core::generation()) // this process was forked in the region: the other ranks are the parent's
         return;
-    flush(c->on); // what ended here while the master let others run
-    if (switch_to_other(c, master_waits, this)) return;
+    carrier *k = c->on;
+    flush(k); // what ended here while the master let others run
     const bool alone = harts_of(account.load(std::memory_order_relaxed)) == 1; // then nobody else ends a rank now
-    const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
+    if (alone) {
+        if (switch_to_other(c, master_waits, this)) return;
+    } else if (const int rank = claim_own(k); rank >= 0) {
+        return switch_to_member(c, static_cast<unsigned>(rank), master_waits, this);
+    }
+    // The first looks are at the one word alone: others' slots are lines that the other harts write now, and who spins
+    // takes up a short region's rank sooner than we can take it away.
+    const std::uint64_t most = core::spin_ticks();
+    std::uint64_t from = 0;
     for (unsigned i = 1; unfinished_.load(std::memory_order_acquire) != 0; ++i) { // acquire[team-join]
-        // The first looks are at the one word alone: others' slots are lines that the other harts write now.
-        if (alone || (i % 16 == 0 && (has_work(c->on) || sys::ticks() - from > most))) {
-            core::pause(c, master_parks, this);
-            return;
+        if (alone || i % 16 == 0) {
+            if (!alone && switch_to_other(c, master_waits, this)) return;
+            const std::uint64_t now = sys::ticks();
+            if (from == 0) from = now;
+            if (alone || has_work(k) || now - from > most) {
+                core::pause(c, master_parks, this);
+                return;
+            }
         }
         sys::cpu_relax();
     }

@@ -29,11 +29,12 @@ struct alignas(64) slot {
     // fills it at the start of a region, harts take ranks out. A hart that steals marks its own, empty slot `stealing`
     // before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
-    // The owner's: ranks that ended here and are not yet subtracted from unfinished_, whose turn it was last, and how
-    // often a rank here has yielded.
+    // The owner's: ranks that ended here and are not yet subtracted from unfinished_, whose turn it was last, how often a
+    // rank here has yielded, and the last region's argument.
     alignas(64) std::uint32_t finished = 0;
     bool went_home = false;
     std::uint8_t yields = 0;
+    void *last_arg = nullptr;
     alignas(64) std::atomic<bool> present{
         false}; // the hart is in this team; written by the owner, read by the master at each start
 
@@ -89,15 +90,32 @@ public:
     context *master = nullptr;
     bool lingering = false;       // a root team, which stays registered between its regions
     std::uint32_t generation = 0; // of the process: members do not survive a fork
-    bool busy = false;            // a region runs
-    unsigned capacity = 1, last_size = 0;
+    unsigned capacity = 1;
+    slot *slots_ = nullptr;      // one for each hart
+    member **members_ = nullptr; // [1, capacity)
+    unsigned room_ = 0;          // of members_
+
+    // What the master writes in each region, all in the line which its harts must read then: the region, written before
+    // the slots are filled; how many ranks but 0 have not ended, and master_waiting.
+    alignas(64) body_fn body_ = nullptr;
+    void *arg_ = nullptr;
+    std::atomic<std::uint32_t> unfinished_{0};
+    unsigned last_size = 0;
+    bool busy = false;             // a region runs
+    std::uint64_t work_ticks_ = 0; // what regions without the harts that they could use took since one was last woken
+
+    alignas(64) std::atomic<bool> draining_{false}; // idle harts must leave
+    core::spinlock ready_lock_;
+    context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
+    std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
+    core::child_list children_;
 
 private:
     friend void member_main(void *);
     void enter_region(carrier *k) noexcept;
     void leave_region(carrier *k) noexcept;
     void distribute(carrier *k, unsigned ranks, region_kind kind) noexcept;
-    void ask_for_harts(unsigned ranks) noexcept;
+    bool ask_for_harts(unsigned ranks) noexcept;
     void call_hart(unsigned n) noexcept;
     void join(context *c) noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
@@ -106,6 +124,7 @@ private:
     static void promoted_ends(void *m);
     bool has_ranks() const noexcept;
     int claim(carrier *k) noexcept;
+    int claim_own(carrier *k) noexcept;
     int steal(carrier *k) noexcept;
     static int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready() noexcept;
@@ -122,20 +141,6 @@ private:
     static void member_parks(context *c, void *t);
 
     static constexpr std::uint32_t master_waiting = 0x80000000;
-
-    body_fn body_ = nullptr; // of the region; written by the master before the slots are filled
-    void *arg_ = nullptr;
-    slot *slots_ = nullptr;      // one for each hart
-    member **members_ = nullptr; // [1, capacity)
-    unsigned room_ = 0;          // of members_
-    std::uint64_t work_ticks_ =
-        0; // "Waking a sleeping hart": what regions took since a hart was last woken; the master's
-    alignas(64) std::atomic<std::uint32_t> unfinished_{0}; // ranks but 0 that have not ended; and master_waiting
-    alignas(64) std::atomic<bool> draining_{false};        // idle harts must leave
-    core::spinlock ready_lock_;
-    context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
-    std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
-    core::child_list children_;
 };
 
 } // namespace comity::spmd

@@ -1,6 +1,7 @@
 #include "personality/openmp/region.hpp"
 
 #include "personality/openmp/region_memory.hpp"
+#include "sys/cache.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp {
@@ -36,6 +37,12 @@ void rank_body(void *argument, unsigned rank) noexcept {
     else if (tm->ready_count.load(std::memory_order_relaxed)) [[unlikely]]
         while (run_a_task(t)) {
         }
+}
+
+// Of what the ranks read, all that changes from region to region is in the team's first line; the others are only
+// written when they must be, so that they stay in the ranks' caches.
+template <class T> void set(T &field, T value) noexcept {
+    if (field != value) field = value;
 }
 
 // The variables of the ranks' tasks: those of the task that opens the region, with the next entry of lists.
@@ -80,8 +87,8 @@ bool tidy(team *tm, thread *first) noexcept {
     if (tm->unfinished.load(std::memory_order_acquire)) // acquire[task-done]
         finish_tasks(first);
     const bool made_tasks = forget_tasks(tm);
-    tm->shares = first->shares;
-    tm->singles = first->singles;
+    set(tm->shares, first->shares);
+    set(tm->singles, first->singles);
     if (tm->cancelled.load(std::memory_order_relaxed)) {
         // Ranks left from anywhere. The slots' numbers need not continue, only grow.
         for (unsigned i = 0; i < tm->size; ++i) {
@@ -137,9 +144,9 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
     tm->data = r.data;
     tm->size = ranks;
     tm->active_level = t->team->active_level + (ranks > 1);
-    tm->group = r.group;
+    set(tm->group, r.group);
     inherit(t, tm);
-    tm->first_share = nullptr;
+    set<work_share *>(tm->first_share, nullptr);
     if (r.loop) [[unlikely]] {
         tm->first_share = preset_share(tm);
         fill_loop(t, ranks, tm->first_share, *r.loop);
@@ -149,6 +156,7 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
     if (ranks > 1) {
         tm->gather = may_make_tasks(r.function);
         spmd::run(contexts, rank_body, tm, r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative);
+        sys::fetch_to_write(tm); // its first line, for the next region
     } else {
         tm->gather = false;
         rank_body(tm, 0);

@@ -45,8 +45,9 @@ static_assert(offsetof(thread, trip) == 64);
 
 // A team of ranks and all that they share. It belongs to the thread that opens the region, its parent, which keeps it
 // for the next one.
-struct team {
-    // Written by the parent before the ranks start, constant during the region.
+struct alignas(64) team {
+    // Written by the parent before the ranks start, constant during the region. What changes with each region is in the
+    // first cache line.
     region_function function = nullptr;
     void *data = nullptr;
     unsigned size = 1;
