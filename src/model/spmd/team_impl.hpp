@@ -29,8 +29,8 @@ struct alignas(64) slot {
     // fills it at the start of a region, harts take ranks out. A hart that steals marks its own, empty slot `stealing`
     // before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
-    // The owner's: ranks that ended here and are not yet subtracted from unfinished_, whose turn it was last, how often a
-    // rank here has yielded, and the last region's argument.
+    // The owner's: ranks that ended here and are not yet subtracted from unfinished_, whose turn it was last, how often
+    // a rank here has yielded, and the last region's argument.
     alignas(64) std::uint32_t finished = 0;
     bool went_home = false;
     std::uint8_t yields = 0;
