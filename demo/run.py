@@ -21,7 +21,7 @@ REPOSITORY = HERE.parent
 sys.path[:0] = [str(HERE), str(REPOSITORY / "bench")]
 
 from comparison import page, plot, preparation, programs, session, table  # noqa: E402
-from harness import machine  # noqa: E402
+from harness import machine, report  # noqa: E402
 
 ENVIRONMENT = HERE / ".venv"
 REQUIREMENTS = HERE / "requirements.txt"
@@ -98,6 +98,10 @@ def write(folder: Path, outcomes, stated, cores: int) -> None:
 
 
 def publish(folder: Path) -> None:
+    page_of_numbers = REPOSITORY / "docs" / "performance.md"
+    section = table.as_markdown(json.loads((folder / "demo.json").read_text()))
+    page_of_numbers.write_text(report.replace_section(page_of_numbers.read_text(), "demo", section, "demo/run --publish"))
+    say(f"published {page_of_numbers.relative_to(REPOSITORY)}")
     for name, place in (("demo.png", "docs/images"), ("demo.json", "docs/results")):
         target = REPOSITORY / place / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -77,3 +77,22 @@ def as_data(outcomes: Sequence[Outcome], conditions: Mapping[str, str], cores: i
             "verdicts": verdict_lines(outcome, cores),
         }
     return {"conditions": dict(conditions), "programs": programs, "trouble": trouble(outcomes)}
+
+
+def as_markdown(data: Mapping) -> str:
+    """A section for docs/performance.md, from what as_data returns."""
+    lines = ["## Three real programs", ""]
+    lines += [f"- {name}: {value}" for name, value in data["conditions"].items()]
+    lines += ["", "Each row is the median of the runs, which alternate; what the columns mean says [demo.md](demo.md).", "",
+              "![Three real programs](images/demo.png)", ""]
+    for program in data["programs"].values():
+        best = program["settings"].get(program["best"], {}).get("median")
+        lines += [f"### {program['title']}: {program['made_of']}", "",
+                  "| " + " | ".join(HEADINGS) + " |", "|---|" + "---:|" * (len(HEADINGS) - 1)]
+        for name, setting in program["settings"].items():
+            if setting["median"]:
+                title = setting["title"] + (" (best hand tuning)" if name == program["best"] else "")
+                row = cells(title, Measured(**setting["median"]), best["seconds"] if best else None)
+                lines.append("| " + " | ".join(row) + " |")
+        lines += ["", *(f"- {line}" for line in program["verdicts"]), ""]
+    return "\n".join(lines)

@@ -43,6 +43,14 @@ class Table(unittest.TestCase):
         self.assertEqual(len(data["programs"]["digits"]["settings"]["comity"]["runs"]), 1)
         self.assertEqual(data["trouble"], [])
 
+    def test_markdown_has_every_setting_and_the_verdicts(self):
+        data = json.loads(json.dumps(table.as_data([outcome()], {"machine": "m"}, 2)))
+        lines = table.as_markdown(data).splitlines()
+        self.assertIn("- machine: m", lines)
+        self.assertIn("| OMP 1, BLAS 2 (best hand tuning) | 1.250~ | 1.25-1.25 | 1.00 | 4 | 2.5 | 1,234 | 1.2 |", lines)
+        self.assertEqual(sum(line.startswith("| ") for line in lines), 1 + len(SECONDS))
+        self.assertIn("- PASS  0.80 times the best hand tuning (at most 1.05)", lines)
+
     def test_a_wrong_result_is_trouble(self):
         self.assertEqual(table.trouble([outcome(wrong=True)]), ["digits: comity: x is 7 instead of 1"])
 
