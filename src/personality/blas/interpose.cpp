@@ -4,30 +4,20 @@
 #include "model/spmd/team.hpp"
 #include "personality/blas/openblas.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/next_symbol.hpp"
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 #define COMITY_INTERPOSED extern "C" __attribute__((visibility("default")))
 
 namespace {
 
-// The next definition of a symbol after this object's.
-template <class Function> Function next(std::atomic<Function> &found, const char *name) noexcept {
-    Function f = found.load(std::memory_order_relaxed);
-    if (!f) {
-        f = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-        found.store(f, std::memory_order_relaxed);
-    }
-    return f;
-}
-
-std::atomic<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)> next_create{nullptr};
-std::atomic<char *(*)(const char *)> next_getenv{nullptr};
+constinit comity::sys::next_symbol<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)> next_create{
+    "pthread_create"};
+constinit comity::sys::next_symbol<char *(*)(const char *)> next_getenv{"getenv"};
 
 // An OpenBLAS whose jobs run on Comity wakes its own threads only for the factorisation of getrf; between its steps
 // they may spin for some 30 us, 2^16 ticks, where OpenBLAS' own default is 25 to 100 ms.
@@ -39,7 +29,7 @@ char short_timeout[] = "16";
 COMITY_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
                                      void *argument) noexcept {
     comity::blas::openblas::thread_is_made(__builtin_return_address(0), argument);
-    return next(next_create, "pthread_create")(thread, attributes, function, argument);
+    return next_create.get()(thread, attributes, function, argument);
 }
 
 COMITY_INTERPOSED int sched_yield() noexcept {
@@ -51,7 +41,7 @@ COMITY_INTERPOSED int sched_yield() noexcept {
 }
 
 COMITY_INTERPOSED char *getenv(const char *name) noexcept {
-    char *value = next(next_getenv, "getenv")(name);
+    char *value = next_getenv.get()(name);
     if (!value && name[0] == 'O' && std::strcmp(name, timeout_variable) == 0 &&
         comity::blas::openblas::can_serve(__builtin_return_address(0)))
         value = short_timeout;

@@ -2,35 +2,17 @@
 
 #include "personality/pthread/condition.hpp"
 #include "sys/message.hpp"
+#include "sys/next_symbol.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 
-#include <dlfcn.h>
-
 namespace comity::posix::c_library {
 
 namespace {
 
-// The next definition of a symbol after this object's.
-template <class Function> class next {
-public:
-    constexpr explicit next(const char *name) noexcept : name_(name) {}
-    Function get() noexcept {
-        Function f = found_.load(std::memory_order_relaxed);
-        if (f) return f;
-        f = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name_));
-        if (!f) sys::fatal(name_, "the C library has no such function");
-        found_.store(f, std::memory_order_relaxed);
-        return f;
-    }
-
-private:
-    const char *name_;
-    std::atomic<Function> found_{nullptr};
-};
-
+template <class Function> using next = sys::next_symbol<Function>;
 constinit next<int (*)(pthread_cond_t *, pthread_mutex_t *)> next_wait{"pthread_cond_wait"};
 constinit next<int (*)(pthread_cond_t *, pthread_mutex_t *, const timespec *)> next_timed_wait{
     "pthread_cond_timedwait"};
