@@ -24,7 +24,6 @@ bench: BUILD_ARGS = --target products bench_programs
 conformance-gomp: NEEDS = conformance
 conformance-gomp install: BUILD_ARGS = --target products
 install: NEEDS =
-lint: NEEDS = lint test
 PRESET_NEEDS = $(if $(filter asan tsan,$(PRESET)),sanitizers) $(filter coverage,$(PRESET))
 
 .PHONY: build
@@ -66,7 +65,8 @@ coverage: test ## run the tests and print the covered lines of each file
 	@gcovr --root . --filter src/ --filter tools/ build/coverage
 
 .PHONY: lint
-lint: build ## clang-tidy, the layers, the atomics' partners, the links, the format
+lint: ## clang-tidy, the layers, the atomics' partners, the links, the format
+	@scripts/install-dependencies test lint
 	@echo '== lint: layers, atomics, tree'
 	@scripts/check-layers
 	@scripts/check-atomics
@@ -74,7 +74,9 @@ lint: build ## clang-tidy, the layers, the atomics' partners, the links, the for
 	@echo '== lint: format'
 	@clang-format --dry-run --Werror $(SOURCES)
 	@echo '== lint: clang-tidy'
-	@run-clang-tidy -quiet -p $(BUILD) '$(CURDIR)/(src|tools)/.*'
+	@cmake --preset lint --log-level=WARNING
+	@nice run-clang-tidy -quiet -j $(JOBS) -p build/lint '$(CURDIR)/(src|tools)/.*[.]cpp$$' > build/lint/clang-tidy.txt 2>&1 \
+	  || { cat build/lint/clang-tidy.txt; exit 1; }
 
 .PHONY: format
 format: ## clang-format over every source

@@ -46,7 +46,8 @@ void base_scheduler::start(unsigned n) noexcept {
     b.parent = nullptr;
     b.registrant = nullptr;
     b.magic = registered_magic;
-    b.harts_ = new hart[n];
+    b.harts_ = new (std::nothrow) hart[n];
+    if (!b.harts_) sys::fatal("starting", "no memory");
     b.count_ = n;
     b.words_used_ = (n + 63) / 64;
     for (unsigned i = 0; i < n; ++i) {
@@ -93,6 +94,7 @@ unsigned base_scheduler::idle_count() const noexcept {
 
 hart *base_scheduler::take_kept(std::uint64_t grace) noexcept {
     for (unsigned i = 0; i < count_; ++i) {
+        // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): it takes a null from claim_idle for a null harts_
         carrier *keeper = harts_[i].keeper.load(std::memory_order_acquire); // acquire[keeper]
         if (keeper && sys::ticks() - harts_[i].kept_since.load(std::memory_order_relaxed) >= grace &&
             harts_[i].keeper.compare_exchange_strong(keeper, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]

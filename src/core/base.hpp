@@ -12,7 +12,7 @@ namespace comity::core {
 
 class base_scheduler : public sched {
 public:
-    static void start(unsigned harts) noexcept;
+    static void start(unsigned n) noexcept; // with n harts
     unsigned hart_count() const noexcept { return count_; }
 
     // The calling adopted carrier gets a hart: its kept one, an idle one, or it waits its turn. Does not switch; may
@@ -59,7 +59,7 @@ private:
     hart *take_kept_of_sleeper() noexcept;
     carrier *pop_waiter() noexcept;
     bool remove_waiter(carrier *k) noexcept;
-    void give(hart *h, carrier *to, sched *into) noexcept;
+    static void give(hart *h, carrier *to, sched *into) noexcept;
     bool has_worker(hart *h) noexcept;
     bool serve_demand(hart *h) noexcept;
     void wait_for_hart(carrier *k) noexcept;

@@ -88,7 +88,7 @@ struct arrival {
 
 COMITY_UNSANITIZED __attribute__((always_inline)) inline arrival ordered(carrier *k, arch::after_fn after,
                                                                          void *arg) noexcept {
-    if (!COMITY_ORDERS_SWITCHES) return {after, arg};
+    if (!orders_switches) return {after, arg};
     k->start_after = after;
     k->start_after_arg = arg;
     return {[](void *carried_by) {

@@ -29,7 +29,7 @@ context *comity_all_contexts = nullptr;
 namespace {
 spinlock all_contexts_lock;
 std::uint64_t next_id = 1; // under all_contexts_lock
-constexpr std::size_t least_stack = 16 * 1024;
+constexpr std::size_t least_stack = std::size_t{16} << 10;
 } // namespace
 
 void enlist(context *c) noexcept {

@@ -13,7 +13,7 @@ extern "C" context *comity_all_contexts; // context.cpp
 
 namespace {
 
-constexpr std::size_t signal_stack_size = 64 * 1024; // AVX-512 frames and a program's own handlers
+constexpr std::size_t signal_stack_size = std::size_t{64} << 10; // AVX-512 frames and a program's own handlers
 
 void on_fault(int signal, siginfo_t *info, void *) {
     // The list is not locked: the process is about to die, and a context whose stack overflowed stays in it.

@@ -21,7 +21,7 @@ struct promotion {
 
 namespace {
 
-constexpr std::size_t transition_stack_size = 64 * 1024;
+constexpr std::size_t transition_stack_size = std::size_t{64} << 10;
 
 promotion *make_promotion(context *c) noexcept {
     auto *p = new (std::nothrow) promotion;

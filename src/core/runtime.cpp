@@ -37,7 +37,7 @@ counters gone;                   // of the carriers that have ended, under carri
 std::atomic<std::uint64_t> contexts_made{0};
 std::atomic<std::int32_t> awake{0}, most_awake{0};
 
-constexpr std::size_t transition_stack_size = 128 * 1024;
+constexpr std::size_t transition_stack_size = std::size_t{128} << 10;
 
 // ---- Statistics
 
@@ -61,7 +61,7 @@ void at_exit() {
 
 // ---- Adopted threads that end
 
-void thread_ends(void *argument) {
+[[gnu::nonnull]] void thread_ends(void *argument) {
     auto *k = static_cast<carrier *>(argument);
     if (current_carrier() != k || k->carried)
         return; // it ends inside a region (pthread_exit there): the kernel takes care of the rest

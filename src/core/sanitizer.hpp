@@ -4,7 +4,7 @@
 // thread in its TLS; so they follow full contexts by themselves. Contexts that share a TLS block (bare, native,
 // transition) are fibers. Their part must run with the TLS of the context that is switched to.
 //
-// What a carrier runs one after the other is ordered, also where TLS blocks change (COMITY_ORDERS_SWITCHES).
+// What a carrier runs one after the other is ordered, also where TLS blocks change (orders_switches).
 #pragma once
 
 #include "core/tls/sanitized.hpp"
@@ -39,12 +39,6 @@
 
 #include <cstddef>
 
-#if defined(COMITY_TSAN)
-#define COMITY_ORDERS_SWITCHES true // ThreadSanitizer sees the contexts of a carrier as different threads
-#else
-#define COMITY_ORDERS_SWITCHES false
-#endif
-
 #if defined(COMITY_ASAN)
 #define COMITY_KNOWS_STACKS true
 #else
@@ -52,6 +46,12 @@
 #endif
 
 namespace comity::core {
+
+#if defined(COMITY_TSAN)
+inline constexpr bool orders_switches = true; // ThreadSanitizer sees the contexts of a carrier as different threads
+#else
+inline constexpr bool orders_switches = false;
+#endif
 
 #if defined(COMITY_TSAN)
 

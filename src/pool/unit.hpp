@@ -34,7 +34,7 @@ struct unit_scheduler : core::sched {
     tally *tallies = nullptr; // one for each hart
     unsigned harts = 0;       // how many there are
     bool implicit = false;    // opened for the first thread that its registrant created, who may not know of it
-    tally &own_tally(const core::carrier *k) noexcept { return tallies[k->carried->id]; }
+    tally &own_tally(const core::carrier *k) const noexcept { return tallies[k->carried->id]; }
 
     // A unit that lives was created and has not ended; only a unit that lives, or the registrant, creates others. So
     // when the sum of those that ended, read first, equals the sum of those created, none lived in between. The

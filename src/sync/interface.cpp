@@ -15,7 +15,8 @@ using namespace comity;
 namespace {
 
 template <class Object, class Storage> Object &object(Storage *s) noexcept {
-    static_assert(sizeof(Object) <= sizeof(Storage) && alignof(Object) <= alignof(Storage));
+    static_assert(sizeof(Object) <= sizeof(Storage));
+    static_assert(alignof(Object) <= alignof(Storage));
     return *std::launder(reinterpret_cast<Object *>(s));
 }
 

@@ -39,8 +39,8 @@ private:
     };
     void wait_once(ready_fn ready, void *arg) noexcept;
     static bool enqueue(waiting w) noexcept;
-    static void park(core::context *c, void *w);
-    static void left_behind(void *w);
+    static void park(core::context *c, void *argument);
+    static void left_behind(void *argument);
 
     std::atomic<std::uint32_t> count_{0}; // contexts in the list; written under lock_
     core::spinlock lock_;

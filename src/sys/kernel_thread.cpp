@@ -98,7 +98,7 @@ std::size_t kernel_thread_overhead() noexcept {
     // The C library's own number: thread-local storage of all that is loaded, and PTHREAD_STACK_MIN.
     using minstack_function = std::size_t (*)(const pthread_attr_t *);
     static const auto minstack = reinterpret_cast<minstack_function>(find_symbol("__pthread_get_minstack"));
-    constexpr std::size_t when_unknown = 64 * 1024;
+    constexpr std::size_t when_unknown = std::size_t{64} << 10;
     if (!minstack) return when_unknown;
     pthread_attr_t attributes;
     if (::pthread_attr_init(&attributes) != 0) return when_unknown;

@@ -17,7 +17,7 @@
 namespace comity::sys {
 
 namespace detail {
-[[gnu::always_inline]] inline long raw_futex(std::uint32_t *word, int operation, std::uint32_t value) noexcept {
+[[gnu::always_inline]] inline long raw_futex(const std::uint32_t *word, int operation, std::uint32_t value) noexcept {
 #if defined(__x86_64__)
     long result = SYS_futex;
     register long timeout asm("r10") = 0;
@@ -40,11 +40,11 @@ constexpr int wait_private = 128, wake_private = 129; // FUTEX_WAIT and FUTEX_WA
 } // namespace detail
 
 // Sleeps while *word == value; returns for any reason.
-[[gnu::always_inline]] inline void lent_wait(std::uint32_t *word, std::uint32_t value) noexcept {
+[[gnu::always_inline]] inline void lent_wait(const std::uint32_t *word, std::uint32_t value) noexcept {
     detail::raw_futex(word, detail::wait_private, value);
 }
 // Wakes all who sleep on it.
-[[gnu::always_inline]] inline void lent_wake_all(std::uint32_t *word) noexcept {
+[[gnu::always_inline]] inline void lent_wake_all(const std::uint32_t *word) noexcept {
     detail::raw_futex(word, detail::wake_private, INT32_MAX);
 }
 

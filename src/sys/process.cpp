@@ -20,7 +20,7 @@ bool thread_end::create(void (*function)(void *argument)) noexcept {
     return made_;
 }
 
-void thread_end::arm(void *argument) noexcept {
+void thread_end::arm(void *argument) const noexcept {
     if (made_) pthread_setspecific(key_, argument);
 }
 

@@ -25,7 +25,7 @@ public:
     // Before any arm, once. False when the process has no thread-specific key left: then nothing is ever called.
     [[nodiscard]] bool create(void (*function)(void *argument)) noexcept;
     // The calling kernel thread will call the function with this argument, which is not null, as it ends.
-    void arm(void *argument) noexcept;
+    void arm(void *argument) const noexcept;
 
 private:
     unsigned key_ = 0; // written by create

@@ -8,7 +8,8 @@
 namespace comity::sys {
 namespace {
 
-constexpr std::uintptr_t largest_descriptor = 16 * 1024; // struct pthread takes 2,304 bytes in glibc 2.36
+constexpr std::uintptr_t largest_descriptor = std::uintptr_t{16}
+                                              << 10; // struct pthread takes 2,304 bytes in glibc 2.36
 
 const char *probe_keys() noexcept {
     pthread_key_t key{};

@@ -84,7 +84,7 @@ const glibc_layout *find() noexcept {
     if (tls_sanitized || !find_symbols(layout)) return nullptr;
     check c;
     c.layout = &layout;
-    c.stack = sys::map_stack(sys::kernel_thread_overhead() + 64 * 1024);
+    c.stack = sys::map_stack(sys::kernel_thread_overhead() + (std::size_t{64} << 10));
     if (!c.stack) return nullptr;
     sys::joinable_thread thread = 0;
     if (sys::start_kernel_thread_on(c.stack.bottom, c.stack.top, check_thread, &c, thread) == 0)

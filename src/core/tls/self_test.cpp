@@ -43,7 +43,7 @@ const char *check_heap() noexcept {
 const char *check_exceptions() noexcept {
     for (const int value : {1, 2}) {
         try {
-            throw value;
+            throw int{value};
         } catch (int caught) {
             if (caught != value) return "a C++ exception changes its value";
         }
@@ -73,7 +73,7 @@ void check_all(visit &v) noexcept {
 
 const char *tls_self_test(tls_provider provider) noexcept {
     if (provider == tls_provider::none) return "there is no provider";
-    constexpr std::size_t stack_size = 64 * 1024;
+    constexpr std::size_t stack_size = std::size_t{64} << 10;
     const std::uintptr_t own = tls_base();
     const int kept = errno;
     const int number = with_values.number;

@@ -70,16 +70,17 @@ unsigned team::grow(unsigned ranks) noexcept {
     }
     while (capacity < ranks) {
         int error = 0;
-        context *c = core::create_context(stack_size, true, error);
-        if (!c) {
+        auto *m = new (std::nothrow) member{this, capacity, nullptr};
+        if (m) m->c = core::create_context(stack_size, true, error);
+        if (!m || !m->c) {
+            delete m;
             static std::atomic<bool> warned{false};
             if (!warned.exchange(true, std::memory_order_relaxed))
                 sys::warn("a parallel region gets %u ranks instead of %u: %s; see ulimit -u and COMITY_STACK_SIZE",
                           capacity, ranks, error == EAGAIN ? "no more threads to be had" : "no memory for stacks");
             break;
         }
-        members_[capacity] = new member{this, capacity, c};
-        ++capacity;
+        members_[capacity++] = m;
     }
     return capacity;
 }

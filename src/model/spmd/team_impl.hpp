@@ -121,7 +121,7 @@ private:
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
     unsigned harts_that_come(unsigned wanted) noexcept;
     void await_promoted(unsigned ranks) noexcept;
-    static void promoted_ends(void *m);
+    static void promoted_ends(void *argument);
     bool has_ranks() const noexcept;
     int claim(carrier *k) noexcept;
     int claim_own(carrier *k) noexcept;

@@ -109,7 +109,7 @@ void start_observing() noexcept {
     if (observing.exchange(1, std::memory_order_acq_rel) == 1) // acq_rel[observing]
         return;
     if (!observer_runs.exchange(true, std::memory_order_relaxed) &&
-        sys::start_kernel_thread(observe, nullptr, 64 * 1024) != 0) {
+        sys::start_kernel_thread(observe, nullptr, std::size_t{64} << 10) != 0) {
         observer_runs.store(false, std::memory_order_relaxed); // nobody to look: so nothing may depend on it
         observing.store(0, std::memory_order_relaxed);
         others.store(0, std::memory_order_relaxed);

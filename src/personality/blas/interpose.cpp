@@ -26,6 +26,7 @@ char short_timeout[] = "16";
 
 } // namespace
 
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 COMITY_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
                                      void *argument) noexcept {
     comity::blas::openblas::thread_is_made(__builtin_return_address(0), argument);

@@ -118,7 +118,7 @@ void openblas::thread_is_made(const void *caller, const void *argument) noexcept
     // The argument is the thread's position in the pool. blas_num_threads grows before the pool does at the start, and
     // after it when the user asks for more.
     const auto position = reinterpret_cast<std::uintptr_t>(argument);
-    o->pool_has(position < thread_numbers::most ? static_cast<int>(position) + 1 : thread_numbers::most);
+    o->pool_has(static_cast<int>(position < thread_numbers::most ? position + 1 : thread_numbers::most));
 }
 
 // A pool of so many threads at least: there must be as many other numbers as a call may have jobs.

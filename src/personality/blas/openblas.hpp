@@ -28,7 +28,7 @@ private:
     struct call;
 
     static openblas *at(const void *address) noexcept;
-    static openblas *adopt(const loaded_library &library) noexcept;
+    static openblas *adopt(const loaded_library &found) noexcept;
     bool find_symbols() noexcept;
     void pool_has(int threads) noexcept;
     void start_serving() noexcept;
@@ -36,9 +36,9 @@ private:
     static void serve(int sync, job run, int jobs, std::size_t size, void *queue, int data);
     void run_jobs(job run, unsigned jobs, std::size_t size, void *queue, int data) noexcept;
     static std::int64_t work_of(const call &c, unsigned ranks, std::int64_t wall) noexcept;
-    static void run_rank(void *call, unsigned rank);
+    static void run_rank(void *argument, unsigned rank);
     static void start_extra(const call &c, unsigned from, unsigned to, std::atomic<unsigned> &left) noexcept;
-    static void *run_on_kernel_thread(void *extra_job);
+    static void *run_on_kernel_thread(void *argument);
     // For the library with this number.
     template <unsigned I> static void before_fork();
     template <unsigned I> static void parent_after_fork();

@@ -80,7 +80,7 @@ void value_of(char letter, char *text, std::size_t size) noexcept {
 }
 
 char letter_of(const char *&format) noexcept {
-    if (*format != '{') return *format ? *format++ : 0;
+    if (*format != '{') return *format ? *format++ : '\0';
     const char *end = std::strchr(format, '}');
     if (!end) return 0;
     char letter = '?';

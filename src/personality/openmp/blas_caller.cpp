@@ -32,7 +32,7 @@ kind kind_of_file(const char *path) noexcept {
     const char *slash = std::strrchr(path, '/');
     const char *file = slash ? slash + 1 : path;
     if (!std::strncmp(file, "libscipy_openblas", 17)) return kind::pthreads_build;
-    if (std::strncmp(file, "libopenblas", 11)) return kind::other;
+    if (std::strncmp(file, "libopenblas", 11) != 0) return kind::other;
     return std::strstr(path, "openblas-pthread") ? kind::pthreads_build : kind::openmp_build;
 }
 

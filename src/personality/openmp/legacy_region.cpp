@@ -40,7 +40,7 @@ void on_side_stack() noexcept {
     ::setcontext(&s->caller);
 }
 
-constexpr std::size_t stack_size = 64 * 1024;
+constexpr std::size_t stack_size = std::size_t{64} << 10;
 
 } // namespace
 

@@ -147,6 +147,7 @@ void await_dependences(thread *t, void **depend) noexcept;
 void register_reductions(thread *t, std::uintptr_t *data) noexcept;
 void unregister_reductions(std::uintptr_t *data) noexcept;
 void remap_reductions(thread *t, std::size_t count, std::size_t originals, void **pointers) noexcept;
-void chain_reductions(std::uintptr_t *data, std::uintptr_t *outer, std::uintptr_t *first, unsigned ranks) noexcept;
+void chain_reductions(std::uintptr_t *data, const std::uintptr_t *outer, std::uintptr_t *first,
+                      unsigned ranks) noexcept;
 
 } // namespace comity::openmp

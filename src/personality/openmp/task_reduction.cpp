@@ -48,7 +48,7 @@ found find(const word *data, word address) noexcept {
 
 } // namespace
 
-void chain_reductions(word *data, word *outer, word *first, unsigned ranks) noexcept {
+void chain_reductions(word *data, const word *outer, word *first, unsigned ranks) noexcept {
     for (word *d = data;; d = next_of(d)) {
         d[5] = d == data;
         if (first) { // another rank has the copies

@@ -76,7 +76,7 @@ void wake_ring(team *t) noexcept; // all who wait in a construct, after the regi
 // loop.cpp: the rank's next iterations, as values of the loop's variable: [from, to) rising, (to, from] falling.
 // False when there are none. May switch if the loop is ordered.
 // Fills a slot. The schedule comes from the variables of t's task if the loop leaves it to run time.
-void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &l) noexcept;
+void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &given) noexcept;
 bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept;
 // ordered: returns when all earlier iterations have passed. May switch.
 void await_turn(thread *t) noexcept;

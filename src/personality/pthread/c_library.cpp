@@ -84,9 +84,11 @@ unsigned byte_at(const pthread_cond_t *c, unsigned offset) noexcept {
 } // namespace
 
 int wait(pthread_cond_t *c, pthread_mutex_t *m) { return next_wait.get()(c, m); }
-int timed_wait(pthread_cond_t *c, pthread_mutex_t *m, const timespec *t) { return next_timed_wait.get()(c, m, t); }
-int clock_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const timespec *t) {
-    return next_clock_wait.get()(c, m, clock, t);
+int timed_wait(pthread_cond_t *c, pthread_mutex_t *m, const timespec *deadline) {
+    return next_timed_wait.get()(c, m, deadline);
+}
+int clock_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const timespec *deadline) {
+    return next_clock_wait.get()(c, m, clock, deadline);
 }
 int signal(pthread_cond_t *c) { return next_signal.get()(c); }
 int broadcast(pthread_cond_t *c) { return next_broadcast.get()(c); }

@@ -12,7 +12,8 @@ namespace c_library = comity::posix::c_library;
 
 namespace {
 
-static_assert(sizeof(condition) <= sizeof(pthread_cond_t) && alignof(condition) <= alignof(pthread_cond_t));
+static_assert(sizeof(condition) <= sizeof(pthread_cond_t));
+static_assert(alignof(condition) <= alignof(pthread_cond_t));
 
 // Null: the C library serves it.
 condition *ours(pthread_cond_t *c) noexcept {
@@ -20,6 +21,8 @@ condition *ours(pthread_cond_t *c) noexcept {
 }
 
 } // namespace
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 COMITY_INTERPOSED int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
     condition *o = ours(c);
@@ -63,3 +66,5 @@ COMITY_INTERPOSED int pthread_cond_destroy(pthread_cond_t *c) noexcept {
     o->await_waiters();
     return 0;
 }
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

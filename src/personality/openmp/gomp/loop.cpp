@@ -51,22 +51,23 @@ bool start_with_extras(const loop &l, T *from, T *to, std::uintptr_t *reductions
 } // namespace
 
 #define LOOP(NAME, KIND, WRAP)                                                                                         \
-    COMITY_GOMP bool GOMP_loop_##NAME##_start(long start_, long end, long step, long chunk, long *from,                \
+    COMITY_GOMP bool GOMP_loop_##NAME##_start(long first_iteration, long end, long step, long chunk, long *from,       \
                                               long *to) noexcept {                                                     \
-        return start(WRAP(signed_loop(start_, end, step, schedule_kind::KIND, chunk)), from, to);                      \
+        return start(WRAP(signed_loop(first_iteration, end, step, schedule_kind::KIND, chunk)), from, to);             \
     }                                                                                                                  \
-    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull start_, ull end, ull step, ull chunk, ull *from,        \
-                                                  ull *to) noexcept {                                                  \
-        return start(WRAP(unsigned_loop(up, start_, end, step, schedule_kind::KIND, chunk)), from, to);                \
+    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull first_iteration, ull end, ull step, ull chunk,          \
+                                                  ull *from, ull *to) noexcept {                                       \
+        return start(WRAP(unsigned_loop(up, first_iteration, end, step, schedule_kind::KIND, chunk)), from, to);       \
     }                                                                                                                  \
     NEXT(NAME)
 #define LOOP_RUNTIME(NAME, WRAP)                                                                                       \
-    COMITY_GOMP bool GOMP_loop_##NAME##_start(long start_, long end, long step, long *from, long *to) noexcept {       \
-        return start(WRAP(signed_loop(start_, end, step, schedule_kind::runtime, 0)), from, to);                       \
+    COMITY_GOMP bool GOMP_loop_##NAME##_start(long first_iteration, long end, long step, long *from,                   \
+                                              long *to) noexcept {                                                     \
+        return start(WRAP(signed_loop(first_iteration, end, step, schedule_kind::runtime, 0)), from, to);              \
     }                                                                                                                  \
-    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull start_, ull end, ull step, ull *from,                   \
+    COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull first_iteration, ull end, ull step, ull *from,          \
                                                   ull *to) noexcept {                                                  \
-        return start(WRAP(unsigned_loop(up, start_, end, step, schedule_kind::runtime, 0)), from, to);                 \
+        return start(WRAP(unsigned_loop(up, first_iteration, end, step, schedule_kind::runtime, 0)), from, to);        \
     }                                                                                                                  \
     NEXT(NAME)
 #define NEXT(NAME)                                                                                                     \
@@ -86,26 +87,27 @@ LOOP(ordered_dynamic, dynamic, ordered)
 LOOP(ordered_guided, guided, ordered)
 LOOP_RUNTIME(ordered_runtime, ordered)
 
-COMITY_GOMP bool GOMP_loop_start(long start_, long end, long step, long schedule, long chunk, long *from, long *to,
-                                 std::uintptr_t *reductions, void **memory) noexcept {
-    return start_with_extras(signed_loop(start_, end, step, kind_of(schedule), chunk), from, to, reductions, memory);
-}
-
-COMITY_GOMP bool GOMP_loop_ull_start(bool up, ull start_, ull end, ull step, long schedule, ull chunk, ull *from,
-                                     ull *to, std::uintptr_t *reductions, void **memory) noexcept {
-    return start_with_extras(unsigned_loop(up, start_, end, step, kind_of(schedule), chunk), from, to, reductions,
+COMITY_GOMP bool GOMP_loop_start(long first_iteration, long end, long step, long schedule, long chunk, long *from,
+                                 long *to, std::uintptr_t *reductions, void **memory) noexcept {
+    return start_with_extras(signed_loop(first_iteration, end, step, kind_of(schedule), chunk), from, to, reductions,
                              memory);
 }
 
-COMITY_GOMP bool GOMP_loop_ordered_start(long start_, long end, long step, long schedule, long chunk, long *from,
-                                         long *to, std::uintptr_t *reductions, void **memory) noexcept {
-    const loop l = ordered(signed_loop(start_, end, step, kind_of(schedule), chunk));
+COMITY_GOMP bool GOMP_loop_ull_start(bool up, ull first_iteration, ull end, ull step, long schedule, ull chunk,
+                                     ull *from, ull *to, std::uintptr_t *reductions, void **memory) noexcept {
+    return start_with_extras(unsigned_loop(up, first_iteration, end, step, kind_of(schedule), chunk), from, to,
+                             reductions, memory);
+}
+
+COMITY_GOMP bool GOMP_loop_ordered_start(long first_iteration, long end, long step, long schedule, long chunk,
+                                         long *from, long *to, std::uintptr_t *reductions, void **memory) noexcept {
+    const loop l = ordered(signed_loop(first_iteration, end, step, kind_of(schedule), chunk));
     return start_with_extras(l, from, to, reductions, memory);
 }
 
-COMITY_GOMP bool GOMP_loop_ull_ordered_start(bool up, ull start_, ull end, ull step, long schedule, ull chunk,
+COMITY_GOMP bool GOMP_loop_ull_ordered_start(bool up, ull first_iteration, ull end, ull step, long schedule, ull chunk,
                                              ull *from, ull *to, std::uintptr_t *reductions, void **memory) noexcept {
-    const loop l = ordered(unsigned_loop(up, start_, end, step, kind_of(schedule), chunk));
+    const loop l = ordered(unsigned_loop(up, first_iteration, end, step, kind_of(schedule), chunk));
     return start_with_extras(l, from, to, reductions, memory);
 }
 

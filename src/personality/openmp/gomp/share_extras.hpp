@@ -8,7 +8,7 @@
 namespace comity::openmp {
 
 // Before the construct is entered.
-inline void begin_extras(thread *t, std::uintptr_t *reductions) noexcept {
+inline void begin_extras(thread *t, const std::uintptr_t *reductions) noexcept {
     if (!reductions) return;
     begin_group(t);
     t->task->group->workshare = true;

@@ -51,7 +51,7 @@ layout each_firstprivate(std::size_t count, void *const *addresses, const std::s
         if ((kinds[i] & map_kind_mask) != map_firstprivate || !addresses[i]) continue;
         const std::size_t alignment = std::size_t{1} << (kinds[i] >> 8);
         l.alignment = l.alignment > alignment ? l.alignment : alignment;
-        l.size = (l.size + alignment - 1) / alignment * alignment;
+        l.size = (l.size + alignment - 1) & -alignment;
         f(i, l.size);
         l.size += sizes[i];
     }
