@@ -9,8 +9,8 @@
 
 namespace comity::sys {
 
-// The next definition of a symbol after that of the object whose code calls get(). Looked up once; the process ends with
-// a message when there is none. Any thread, also before constructors have run.
+// The next definition of a symbol after that of the object whose code calls get(). Looked up once; the process ends
+// with a message when there is none. Any thread, also before constructors have run.
 template <class Function> class next_symbol {
 public:
     constexpr explicit next_symbol(const char *name) noexcept : name_(name) {}

@@ -14,8 +14,9 @@
 namespace {
 using clock_type = std::chrono::steady_clock;
 
-bool within_a_second(const std::atomic<bool> &flag) {
-    for (const auto until = clock_type::now() + std::chrono::seconds(1); clock_type::now() < until;)
+// The caller computes meanwhile. Half a minute is for ever, on the busiest machine.
+bool comes_true(const std::atomic<bool> &flag) {
+    for (const auto until = clock_type::now() + std::chrono::seconds(30); clock_type::now() < until;)
         if (flag) return true;
     return false;
 }
@@ -25,7 +26,7 @@ TEST(work_stealing, another_hart_comes_for_a_new_thread_while_the_creator_comput
     const comity::threads scope;
     std::atomic<bool> ran{false};
     comity::thread t([&ran] { ran = true; });
-    EXPECT_TRUE(within_a_second(ran));
+    EXPECT_TRUE(comes_true(ran));
 }
 
 TEST(work_stealing, a_hart_that_has_left_comes_back_for_new_work) {
@@ -33,7 +34,7 @@ TEST(work_stealing, a_hart_that_has_left_comes_back_for_new_work) {
     for (int i = 0; i < 5; ++i) {
         std::atomic<bool> ran{false};
         comity::thread t([&ran] { ran = true; });
-        EXPECT_TRUE(within_a_second(ran));
+        EXPECT_TRUE(comes_true(ran));
         std::this_thread::sleep_for(std::chrono::milliseconds(20)); // longer than a hart spins
     }
 }
@@ -49,7 +50,7 @@ TEST(work_stealing, a_thread_that_went_to_sleep_elsewhere_runs_where_there_is_a_
     for (int i = 0; i < 5; ++i) comity::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     go.set();
-    EXPECT_TRUE(within_a_second(woken)); // this hart stays here
+    EXPECT_TRUE(comes_true(woken)); // this hart stays here
 }
 
 TEST(work_stealing, fresh_threads_start_although_others_yield_for_ever) {
@@ -96,7 +97,7 @@ TEST(work_stealing, a_second_thread_of_the_program_gets_a_hart_from_a_busy_one) 
         comity::thread t([&second_ran] { second_ran = true; });
         t.join();
     });
-    EXPECT_TRUE(within_a_second(second_ran));
+    EXPECT_TRUE(comes_true(second_ran));
     stop = true;
     first.join();
     second.join();
