@@ -1,6 +1,8 @@
 // A process that forks while schedulers wait for harts.
 #include "test_scheduler.hpp"
 
+#include "../sanitizers.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,12 +12,6 @@
 #include <unistd.h>
 
 namespace {
-
-#if defined(__has_feature)
-constexpr bool thread_sanitizer = __has_feature(thread_sanitizer);
-#else
-constexpr bool thread_sanitizer = false;
-#endif
 
 // A thread with a root of its own, which keeps a hart busy.
 class busy_thread {

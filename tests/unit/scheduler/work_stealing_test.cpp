@@ -67,8 +67,8 @@ TEST(work_stealing, fresh_threads_start_although_others_yield_for_ever) {
 }
 
 TEST(work_stealing, threads_that_go_on_are_not_starved_by_new_ones) {
-    const comity::threads scope;
     std::atomic<bool> went_on{false};
+    const comity::threads scope; // ends before it: its end waits for the detached threads, which read it
     comity::thread waits([&went_on] {
         for (int i = 0; i < 10; ++i) comity::this_thread::yield();
         went_on = true;
