@@ -60,6 +60,7 @@ wait_result futex_wait_cancellable(const std::atomic<std::uint32_t> &word, std::
     const int kept = errno;
     int before = 0;
     if (deadline && deadline->tv_sec < 0) return wait_result::timed_out; // the kernel takes none before the start
+    // NOLINTNEXTLINE(concurrency-thread-canceltype-asynchronous): as the C library does, around one system call
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
     const int error = sleep(word, expected, clock == CLOCK_REALTIME ? FUTEX_CLOCK_REALTIME : 0, deadline);
     pthread_setcanceltype(before, nullptr);

@@ -48,7 +48,7 @@ unsigned team::harts_that_come(unsigned wanted) noexcept {
 
 // After the region: its kernel thread may still be on the way to sleep, on the TLS of a context that the next region
 // resumes.
-void team::await_promoted(unsigned ranks) noexcept {
+void team::await_promoted(unsigned ranks) const noexcept {
     for (unsigned i = 1; i < ranks; ++i) {
         member *m = members_[i];
         if (!m->promoted) continue;

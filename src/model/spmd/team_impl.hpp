@@ -120,7 +120,7 @@ private:
     void join(context *c) noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
     unsigned harts_that_come(unsigned wanted) noexcept;
-    void await_promoted(unsigned ranks) noexcept;
+    void await_promoted(unsigned ranks) const noexcept;
     static void promoted_ends(void *argument);
     bool has_ranks() const noexcept;
     int claim(carrier *k) noexcept;
