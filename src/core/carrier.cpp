@@ -129,8 +129,8 @@ struct entry_state {
         carrier *k = c->on;
         c->state = context_state::exited;
         from->state = context_state::running;
+        k->count.switches.take_back(2); // the call's, and the one that set_current counts now
         set_current(k, c, from);
-        k->count.switches.take_back(2);
     }
 };
 
@@ -167,9 +167,9 @@ COMITY_UNSANITIZED void call(context *from, context *to, void (*fn)(void *), voi
     to->state = context_state::running;
     to->fn = fn;
     to->arg = arg;
-    set_current(k, from, to);
     to->called_on = k;
-    to->called_at = k->count.switches.get();
+    to->called_at = k->count.switches.get() + 1; // as set_current leaves it
+    set_current(k, from, to);
     arch::comity_arch_call(&from->sp, to->stack_top, entry_state::call_entry, to, from);
     arrived(from);
 }

@@ -259,7 +259,7 @@ void team::step(carrier *k, bool child_first) noexcept {
 }
 
 // Leaves the team with the hart. Whatever becomes ready from now on asks for harts (push_ready, child_wants).
-void team::idle(carrier *k) noexcept {
+void team::idle(carrier *k) const noexcept {
     slots_[k->carried->id].set_present(false);
     core::yield(k);
 }

@@ -134,7 +134,7 @@ private:
     [[noreturn]] void resume_member(carrier *k, unsigned rank) noexcept;
     bool flush(carrier *k) noexcept;
     void resume_master(carrier *k) noexcept;
-    [[noreturn]] void idle(carrier *k) noexcept;
+    [[noreturn]] void idle(carrier *k) const noexcept;
 
     static void master_waits(void *t) noexcept;
     static void master_parks(context *c, void *t);
