@@ -207,16 +207,22 @@ bool team::has_ranks() const noexcept {
     return false;
 }
 
-// Ranks that yield to each other for ever may wait for a region below one of them, which may have no hart: now and then
-// children come first.
+// Does the thread's own computation wait to go on in a team below this one?
+bool team::home_below(const carrier *k) const noexcept { return core::home_ready(k, this) && k->native->owner != this; }
+
+// Ranks that yield for ever may wait for a region below one of them, which may have no hart: now and then children come
+// first. Or its master is this very thread, which nobody else can carry on: it goes on at once.
 bool team::yield_to_others(context *c) noexcept {
     constexpr std::uint8_t turns = 16;
-    if (++slots_[c->on->carried->id].yields % turns == 0 && !children_.empty()) {
+    carrier *k = c->on;
+    if (home_below(k) || (++slots_[k->carried->id].yields % turns == 0 && !children_.empty())) {
         core::pause(
             c,
             [](context *self, void *t) {
+                carrier *on = core::current_carrier();
+                auto *of = static_cast<team *>(t);
                 core::unblock(self);
-                static_cast<team *>(t)->step(core::current_carrier(), true);
+                of->step(on, !of->home_below(on));
             },
             this);
         return true;

@@ -123,6 +123,7 @@ private:
     void await_promoted(unsigned ranks) const noexcept;
     static void promoted_ends(void *argument);
     bool has_ranks() const noexcept;
+    bool home_below(const carrier *k) const noexcept;
     int claim(carrier *k) noexcept;
     int claim_own(carrier *k) noexcept;
     int steal(carrier *k) noexcept;

@@ -1,5 +1,6 @@
 // Teams under stress: barriers in flat and nested regions, several threads of the program at once, gangs, contended
 // wake-ups across teams. Also run under the chaos scheduler and with more harts than cores.
+#include "comity/core.h"
 #include "model/spmd/team.hpp"
 #include "sync/wait_list.hpp"
 
@@ -8,6 +9,8 @@
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include <sched.h>
 
 namespace {
 
@@ -159,6 +162,43 @@ TEST(spmd_stress, a_region_below_is_not_starved_by_ranks_that_yield) {
             s->go = true;
             s->waiting.wake_all();
             while (!s->over) spmd::yield();
+        }
+    };
+    for (int again = 0; again < 50; ++again) {
+        shared s;
+        spmd::run(spmd::prepare(3), shared::body, &s);
+        ASSERT_TRUE(s.over);
+    }
+}
+
+// Fails by hanging, with two harts: the region below ends on another hart than that of the thread which opened
+// it, and that one is busy with a rank that yields until the thread has gone on.
+TEST(spmd_stress, a_thread_goes_on_although_ranks_yield_on_its_hart) {
+    if (comity_hart_count() != 2) GTEST_SKIP() << "with others the thread need not keep its hart";
+    struct shared {
+        std::atomic<int> hart{-1};
+        std::atomic<bool> below_runs{false}, above_runs{false}, over{false};
+        static void below(void *argument, unsigned rank) {
+            auto *s = static_cast<shared *>(argument);
+            if (rank == 0) {
+                while (!s->below_runs) sched_yield(); // keeps the hart: another one must take up the other rank
+                s->hart = comity_hart_id();
+            } else {
+                s->below_runs = true;
+                while (!s->above_runs) sched_yield();
+            }
+        }
+        static void body(void *argument, unsigned rank) {
+            auto *s = static_cast<shared *>(argument);
+            if (rank == 0) {
+                spmd::run(spmd::prepare(2), below, argument);
+                s->over = true;
+                return;
+            }
+            while (!s->over) {
+                if (comity_hart_id() == s->hart) s->above_runs = true;
+                spmd::yield();
+            }
         }
     };
     for (int again = 0; again < 50; ++again) {
