@@ -69,6 +69,7 @@ const std::atomic<std::uint32_t> &condition::signals_word() const noexcept {
 
 int condition::wait(pthread_mutex_t *mutex, clockid_t clock, const timespec *deadline) {
     if (deadline && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1'000'000'000)) return EINVAL;
+    pthread_testcancel(); // a spin is none: a thread whose waits all end in one would never be cancelled
     inside_.fetch_add(1, std::memory_order_relaxed);
     const std::uint32_t seen = signals(); // the mutex is held: a signal for what the caller has looked at comes later
     if (const int error = pthread_mutex_unlock(mutex); error != 0) {
