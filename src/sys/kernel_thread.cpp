@@ -1,4 +1,5 @@
 #include "sys/kernel_thread.hpp"
+#include "sys/cancellation.hpp"
 
 #include <cerrno>
 #include <ctime>
@@ -92,7 +93,10 @@ int start_kernel_thread_on(void *bottom, void *top, thread_function function, vo
     return error;
 }
 
-void join_kernel_thread(joinable_thread thread) noexcept { real_join()(static_cast<pthread_t>(thread), nullptr); }
+void join_kernel_thread(joinable_thread thread) noexcept {
+    const uncancelled here;
+    real_join()(static_cast<pthread_t>(thread), nullptr);
+}
 
 std::size_t kernel_thread_overhead() noexcept {
     // The C library's own number: thread-local storage of all that is loaded, and PTHREAD_STACK_MIN.

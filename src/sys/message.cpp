@@ -1,4 +1,5 @@
 #include "sys/message.hpp"
+#include "sys/cancellation.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -131,6 +132,7 @@ std::size_t format_text(char *buffer, std::size_t size, const char *format, ...)
 }
 
 void write_error(const char *text, std::size_t length) noexcept {
+    const uncancelled here;
     const int kept = errno;
     while (length > 0) {
         const ssize_t n = ::write(STDERR_FILENO, text, length);

@@ -1,5 +1,7 @@
 #include "sys/text_file.hpp"
 
+#include "sys/cancellation.hpp"
+
 #include <cerrno>
 
 #include <fcntl.h>
@@ -8,6 +10,7 @@
 namespace comity::sys {
 
 line_reader::line_reader(const char *path) noexcept : file_(-1) {
+    const uncancelled here;
     const int kept = errno;
     do file_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     while (file_ < 0 && errno == EINTR);
@@ -15,11 +18,13 @@ line_reader::line_reader(const char *path) noexcept : file_(-1) {
 }
 
 line_reader::~line_reader() {
+    const uncancelled here;
     if (file_ >= 0) ::close(file_);
 }
 
 bool line_reader::refill() noexcept {
     if (file_ < 0) return false;
+    const uncancelled here;
     const int kept = errno;
     ssize_t n = 0;
     do n = ::read(file_, chunk_, sizeof chunk_);

@@ -1,4 +1,5 @@
-// A process that forks while another of its threads starts Comity. Comity must not have started in this program.
+// A process that forks while another of its threads starts Comity; and a start by a thread that is to be cancelled.
+// Comity must not have started in this program.
 #include "comity/thread.hpp"
 
 #include "../sanitizers.hpp"
@@ -7,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -51,7 +53,28 @@ void fork_after(std::chrono::microseconds delay) {
     if (!well || !in_a_child(use_comity)) _exit(1);
 }
 
+// Its start reads files and joins threads, which are cancellation points; then the program comes to its own.
+void start_while_being_cancelled() {
+    pthread_t thread;
+    const auto function = [](void *started) -> void * {
+        pthread_cancel(pthread_self());
+        *static_cast<bool *>(started) = comity_hart_count() > 0;
+        pthread_testcancel();
+        return nullptr;
+    };
+    bool started = false;
+    void *result = nullptr;
+    if (pthread_create(&thread, nullptr, function, &started) != 0) _exit(1);
+    pthread_join(thread, &result);
+    if (!started || result != PTHREAD_CANCELED) _exit(1);
+}
+
 } // namespace
+
+TEST(start, by_a_thread_that_is_to_be_cancelled_is_not_in_its_way) {
+    if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer lets a forked child make no threads";
+    ASSERT_TRUE(in_a_child(start_while_being_cancelled));
+}
 
 TEST(fork, while_comity_starts_leaves_a_child_that_can_use_it) {
     if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer lets a forked child make no threads";
