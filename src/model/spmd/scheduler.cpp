@@ -58,8 +58,6 @@ constexpr comity_sched_callbacks_t team_callbacks{nullptr,  on_unregister, on_re
                                                   on_yield, on_block,      on_unblock};
 constexpr core::sched_hooks team_hooks{other_work, switch_to_other, unblock_all};
 
-std::uint64_t wake_ticks() noexcept { return 50 * core::ticks_per_us(); }
-
 // ---- Ranks to take up
 
 int team::claim(carrier *k) noexcept {
@@ -241,32 +239,32 @@ void team::enter_child(carrier *k) noexcept {
 
 void team::step(carrier *k, bool child_first) noexcept {
     const int hart = k->carried->id;
-    slots_[hart].set_present(true);
-    for (;;) {
-        if (flush(k)) resume_master(k); // returns when the master must go on elsewhere
-        if (child_first) enter_child(k);
-        child_first = false;
-        if (core::home_ready(k, this)) core::go_home(k, this);
-        if (context *c = pop_ready()) core::resume(k, c);
-        if (const int rank = claim(k); rank >= 0) resume_member(k, static_cast<unsigned>(rank));
-        enter_child(k);
-        if (parent != &base()) break;
-        // The root's harts wait for new work for a while: the next region mostly follows soon.
-        const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
-        bool work = false;
-        for (unsigned i = 1; !(i % 64 == 0 && sys::ticks() - from > most); ++i) {
-            work = !slots_[hart].empty() || has_work(k);
-            if (work || draining_.load(std::memory_order_relaxed) || base().pressed()) break;
-            sys::cpu_relax();
+    // A master that fills the slot looks who is here after that (ask_for_harts): it sees that we leave, or we the
+    // ranks. What becomes ready from now on asks for harts (push_ready, child_wants).
+    do {
+        slots_[hart].set_present(true);
+        for (;;) {
+            if (flush(k)) resume_master(k); // returns when the master must go on elsewhere
+            if (child_first) enter_child(k);
+            child_first = false;
+            if (core::home_ready(k, this)) core::go_home(k, this);
+            if (context *c = pop_ready()) core::resume(k, c);
+            if (const int rank = claim(k); rank >= 0) resume_member(k, static_cast<unsigned>(rank));
+            enter_child(k);
+            if (parent != &base()) break;
+            // The root's harts wait for new work for a while: the next region mostly follows soon.
+            const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
+            bool work = false;
+            for (unsigned i = 1; !(i % 64 == 0 && sys::ticks() - from > most); ++i) {
+                work = !slots_[hart].empty() || has_work(k);
+                if (work || draining_.load(std::memory_order_relaxed) || base().pressed()) break;
+                sys::cpu_relax();
+            }
+            if (!work) break;
         }
-        if (!work) break;
-    }
-    idle(k);
-}
-
-// Leaves the team with the hart. Whatever becomes ready from now on asks for harts (push_ready, child_wants).
-void team::idle(carrier *k) const noexcept {
-    slots_[k->carried->id].set_present(false);
+        slots_[hart].set_present(false);
+        std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
+    } while (!slots_[hart].empty());
     core::yield(k);
 }
 

@@ -11,6 +11,5 @@ extern const comity_sched_callbacks_t team_callbacks;
 extern const core::sched_hooks team_hooks;
 
 // What it takes, in ticks, to wake a sleeping carrier.
-std::uint64_t wake_ticks() noexcept;
 
 } // namespace comity::spmd

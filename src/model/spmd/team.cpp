@@ -98,11 +98,10 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     if (reported) report(reported);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     distribute(c->on, ranks, kind);
-    std::uint64_t short_since = 0; // of harts
     if (kind == region_kind::gang)
         run_gang_members(c->on, ranks);
-    else if (ask_for_harts(ranks))
-        short_since = sys::ticks();
+    else
+        ask_for_harts(ranks);
     body(arg, 0);
     join(c);
     sys::fetch_to_write(&body_); // the others have read it, and the next region writes it
@@ -110,7 +109,6 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     leave_region(c->on);
     busy = false;
     if (reported) report(-reported);
-    if (short_since) work_ticks_ += sys::ticks() - short_since;
 }
 
 // The hart comes under this team: a lingering one stays registered between its regions.
@@ -179,21 +177,21 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
                                 std::memory_order_release); // release[team-ranks]
 }
 
-// True: the region has fewer harts than it can use. Waking a sleeping one costs some 50 us of its time and 5 of ours.
-// So regions that were short of harts must have added up to that before it is worth while (the rent-or-buy rule); a
-// hart that spins is asked at once.
-bool team::ask_for_harts(unsigned ranks) noexcept {
+// A region that could use more harts than are here asks for them at its start: nobody knows how long it will be, nobody
+// asks later, and its ranks may wait for each other without telling Comity.
+void team::ask_for_harts(unsigned ranks) noexcept {
     const unsigned harts = base().hart_count();
     const std::uint32_t most = ranks < harts ? ranks : harts;
+    // A hart that leaves says so, then looks at its slot; we have filled the slots, and look who is here. One sees the
+    // other.
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
+    std::uint32_t here = 0;
+    for (unsigned i = 0; i < harts && here < most; ++i) here += slots_[i].present.load(std::memory_order_relaxed);
+    if (here >= most) return;
     const std::uint64_t a = account.load(std::memory_order_relaxed);
-    if (harts_of(a) >= most) return false;
-    if (parent == &base()) {
-        if (wanted_of(a) != 0 || work_ticks_ < wake_ticks()) return true;
-        work_ticks_ = 0;
-    }
-    want(most - harts_of(a));
-    parent->callbacks->request(handle(parent), handle(this), static_cast<int>(most - harts_of(a)));
-    return true;
+    if (parent == &base() && wanted_of(a) != 0) return;
+    want(most - here);
+    parent->callbacks->request(handle(parent), handle(this), static_cast<int>(most - here));
 }
 
 // ---- Join

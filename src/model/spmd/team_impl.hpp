@@ -101,8 +101,7 @@ public:
     void *arg_ = nullptr;
     std::atomic<std::uint32_t> unfinished_{0};
     unsigned last_size = 0;
-    bool busy = false;             // a region runs
-    std::uint64_t work_ticks_ = 0; // what regions without the harts that they could use took since one was last woken
+    bool busy = false; // a region runs
 
     alignas(64) std::atomic<bool> draining_{false}; // idle harts must leave
     core::spinlock ready_lock_;
@@ -115,7 +114,7 @@ private:
     void enter_region(carrier *k) noexcept;
     void leave_region(carrier *k) noexcept;
     void distribute(carrier *k, unsigned ranks, region_kind kind) noexcept;
-    bool ask_for_harts(unsigned ranks) noexcept;
+    void ask_for_harts(unsigned ranks) noexcept;
     void call_hart(unsigned n) noexcept;
     void join(context *c) noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
@@ -135,7 +134,6 @@ private:
     [[noreturn]] void resume_member(carrier *k, unsigned rank) noexcept;
     bool flush(carrier *k) noexcept;
     void resume_master(carrier *k) noexcept;
-    [[noreturn]] void idle(carrier *k) const noexcept;
 
     static void master_waits(void *t) noexcept;
     static void master_parks(context *c, void *t);

@@ -1,12 +1,14 @@
 // Teams under stress: barriers in flat and nested regions, several threads of the program at once, gangs, contended
 // wake-ups across teams. Also run under the chaos scheduler and with more harts than cores.
 #include "comity/core.h"
+#include "core/base.hpp"
 #include "model/spmd/team.hpp"
 #include "sync/wait_list.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -210,6 +212,46 @@ TEST(spmd_stress, a_thread_goes_on_although_ranks_yield_on_its_hart) {
 
 TEST(spmd_stress, threads_that_come_and_go_leave_nothing_behind) {
     for (int again = 0; again < 60; ++again) std::thread([] { check_rounds(3, 3); }).join();
+}
+
+// Two ranks that wait for each other without telling Comity, as a program may where there are harts enough.
+struct meeting {
+    std::atomic<int> here{0};
+    std::atomic<bool> met{true};
+    static void body(void *argument, unsigned) {
+        auto *m = static_cast<meeting *>(argument);
+        ++m->here;
+        for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20); m->here < 2;)
+            if (std::chrono::steady_clock::now() > end) {
+                m->met = false;
+                return;
+            }
+    }
+    static bool takes_place() {
+        meeting m;
+        spmd::run(spmd::prepare(2), body, &m);
+        return m.met;
+    }
+};
+
+TEST(spmd_stress, a_region_gets_the_harts_that_are_free_whatever_came_before) {
+    if (core::base().hart_count() < 2) GTEST_SKIP() << "needs two harts";
+    ASSERT_TRUE(meeting::takes_place()) << "the first region";
+    for (int again = 0; again < 10; ++again) {
+        bool met = false;
+        std::thread([&met] { // our own hart is kept for us until we have slept for 10 ms
+            std::this_thread::sleep_for(std::chrono::milliseconds(15));
+            met = meeting::takes_place();
+        })
+            .join();
+        ASSERT_TRUE(met) << "the first region of a thread";
+    }
+    for (int pause_us = 0; pause_us < 400; pause_us += 7) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(pause_us);
+        while (std::chrono::steady_clock::now() < end) {
+        }
+        ASSERT_TRUE(meeting::takes_place()) << pause_us << " us after another one";
+    }
 }
 
 } // namespace
