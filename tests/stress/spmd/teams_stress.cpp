@@ -2,6 +2,7 @@
 // wake-ups across teams. Also run under the chaos scheduler and with more harts than cores.
 #include "comity/core.h"
 #include "core/base.hpp"
+#include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "sync/wait_list.hpp"
 
@@ -235,6 +236,7 @@ struct meeting {
 };
 
 TEST(spmd_stress, a_region_gets_the_harts_that_are_free_whatever_came_before) {
+    core::ensure_started();
     if (core::base().hart_count() < 2) GTEST_SKIP() << "needs two harts";
     ASSERT_TRUE(meeting::takes_place()) << "the first region";
     for (int again = 0; again < 10; ++again) {
