@@ -15,6 +15,8 @@ struct unit {
     // the unit has ended without ever having been stopped; else the hart comes back through the scheduler's block
     // callback or unit_hooks::next.
     void (*run)(unit *self, core::carrier *k) noexcept = nullptr;
+    unit *next = nullptr;      // link, for whoever holds it: a pool, a list of free ones
+    std::uint8_t priority = 0; // the higher, the sooner, in pools that go by it
 };
 
 // A scheduler that takes units. Its sched::hooks->units is not null.
