@@ -58,6 +58,7 @@ namespace {
 COMITY_UNSANITIZED __attribute__((always_inline)) inline void set_current(carrier *k, context *from,
                                                                           context *to) noexcept {
     ++k->count.switches;
+    if (checks_canary_at_switch) check_canary(from);
     tell_release(k);
     if (from->shares_tls) from->caught = *k->caught;
     k->current = to;
@@ -250,7 +251,7 @@ sys::stack_memory own_stack() noexcept {
     void *bottom = nullptr;
     std::size_t size = 0;
     if (COMITY_KNOWS_STACKS && sys::kernel_thread_stack(bottom, size)) {
-        stack.guard = stack.bottom = static_cast<std::byte *>(bottom);
+        stack.bottom = static_cast<std::byte *>(bottom);
         stack.top = stack.bottom + size;
     }
     return stack;

@@ -43,21 +43,19 @@ struct alignas(64) comity_context {
     std::uint64_t called_at = 0;           // core::call: the carrier's count of switches when it was called
     bool shares_tls = false;               // bare, native or promoted: others run on the same TLS block
     comity::core::context_state state = comity::core::context_state::fresh;
+    std::uint32_t id = 0; // for people: `comity bt ID`; 0: free memory (allocate_context)
 
     alignas(64) void *stack_top = nullptr;  // where it starts
     comity::core::tls_block *tls = nullptr; // full contexts
     comity::sys::stack_memory stack;        // bare contexts: the stack; full ones have the donor's
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
-    comity::core::carrier *called_on = nullptr;  // core::call: the carrier on which it was called
-    void *local = nullptr;                       // comity_context_local
-    comity::core::exception_state caught;        // saved while paused, when the TLS is shared
-    comity::core::promotion *promoted = nullptr; // a full context's means to run on its donor's own kernel thread
+    comity::core::carrier *called_on = nullptr; // core::call: the carrier on which it was called
+    void *local = nullptr;                      // comity_context_local
+    comity::core::exception_state caught;       // saved while paused, when the TLS is shared
     void *hot = nullptr; // what a model keeps with the context from use to use (spmd: the hot team)
     void (*at_end)(comity::core::context *) =
-        nullptr;          // frees it; when an adopted thread ends or the context is destroyed
-    std::uint64_t id = 0; // for people: `comity bt ID`
-    comity::core::context *all_next = nullptr, *all_prev = nullptr; // every context, for gdb; under all_contexts_lock
+        nullptr; // frees it; when an adopted thread ends or the context is destroyed
     [[no_unique_address]] comity::core::sanitizer_fiber fiber;
 };
 
@@ -91,11 +89,29 @@ inline context *current_context() noexcept {
 // Where the current TLS block keeps comity_tls_current.
 context **current_slot() noexcept;
 
-// Makes and frees contexts. create returns null with an error number in `error`: ENOMEM, EAGAIN, EINVAL.
+// Makes and frees contexts. create returns null with an error number in `error`: ENOMEM, EAGAIN, EINVAL. stack_size 0
+// is the default; bare contexts may have small stacks (sys/stack_pool.hpp), full ones have 16 KiB at least.
 context *create_context(std::size_t stack_size, bool full, int &error) noexcept;
 void destroy_context(context *c) noexcept;
-// Enters c into the list that gdb reads, and takes it out.
-void enlist(context *c) noexcept;
-void delist(context *c) noexcept;
+// The same for several bare contexts, for the price of little more than one: at most n, returns how many there are in
+// out[0..], fewer only when the memory is exhausted. For n <= 8.
+unsigned create_bare_contexts(std::size_t stack_size, context **out, unsigned n) noexcept;
+
+// The memory of a context, which gdb's list knows from now on; null: there is none. Memory that was a context's once
+// never becomes anything else. By themselves for contexts without a stack of their own (native ones).
+context *allocate_context() noexcept;
+void free_context(context *c) noexcept;
+
+// For the handler of SIGSEGV: the context in whose guard the address lies; null: none.
+const context *overflowed_at(const void *address) noexcept;
+
+// A small stack has no guard: ends the program if the context's has overflowed. Where the stack is given back, and in
+// debug builds at each switch.
+void check_canary(const context *c) noexcept;
+#ifdef NDEBUG
+inline constexpr bool checks_canary_at_switch = false;
+#else
+inline constexpr bool checks_canary_at_switch = true;
+#endif
 
 } // namespace comity::core

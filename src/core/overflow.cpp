@@ -9,22 +9,16 @@
 
 namespace comity::core {
 
-extern "C" context *comity_all_contexts; // context.cpp
-
 namespace {
 
 constexpr std::size_t signal_stack_size = std::size_t{64} << 10; // AVX-512 frames and a program's own handlers
 
 void on_fault(int signal, siginfo_t *info, void *) {
-    // The list is not locked: the process is about to die, and a context whose stack overflowed stays in it.
-    for (context *c = comity_all_contexts; c; c = c->all_next) {
+    if (const context *c = overflowed_at(info->si_addr)) {
         const sys::stack_memory &stack = c->tls ? c->tls->stack : c->stack;
-        if (stack && stack.overflowed_at(info->si_addr)) {
-            sys::warn("stack overflow in context %llu, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or "
-                      "COMITY_STACK_SIZE higher",
-                      static_cast<unsigned long long>(c->id), stack.size() / 1024);
-            break;
-        }
+        sys::warn("stack overflow in context %u, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or "
+                  "COMITY_STACK_SIZE higher",
+                  c->id, stack.size() / 1024);
     }
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;

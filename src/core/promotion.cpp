@@ -71,18 +71,19 @@ void run_promoted(void *argument) {
 bool promotable(const context *c) noexcept { return c->tls && c->tls->provider == tls_provider::donor; }
 
 bool promote(context *c, void (*fn)(void *), void *arg) noexcept {
-    if (!c->promoted) c->promoted = make_promotion(c);
-    if (!c->promoted) return false;
-    c->promoted->fn = fn;
-    c->promoted->arg = arg;
-    run_on_donor(c->tls, run_promoted, c->promoted);
+    promotion *&p = c->tls->promoted;
+    if (!p) p = make_promotion(c);
+    if (!p) return false;
+    p->fn = fn;
+    p->arg = arg;
+    run_on_donor(c->tls, run_promoted, p);
     return true;
 }
 
-bool is_promoted(const context *c) noexcept { return c->promoted && c->home == &c->promoted->k; }
+bool is_promoted(const context *c) noexcept { return c->tls && c->tls->promoted && c->home == &c->tls->promoted->k; }
 
 void demote(context *c, void (*then)(void *), void *arg) noexcept {
-    promotion *p = c->promoted;
+    promotion *p = c->tls->promoted;
     drop_kept_hart(&p->k); // here, where there is stack enough
     p->fn = then;
     p->arg = arg;
@@ -93,13 +94,13 @@ void demote(context *c, void (*then)(void *), void *arg) noexcept {
 bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }
 
 void free_promotion(context *c) noexcept {
-    promotion *p = c->promoted;
+    promotion *p = c->tls ? c->tls->promoted : nullptr;
     if (!p) return;
     forget(&p->k);
     p->k.transition.fiber.destroy();
     sys::unmap_stack(p->k.transition_stack);
     delete p;
-    c->promoted = nullptr;
+    c->tls->promoted = nullptr;
 }
 
 } // namespace comity::core

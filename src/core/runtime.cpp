@@ -70,10 +70,9 @@ void at_exit() {
     forget(k);
     note_asleep();
     *k->slot = nullptr;
-    delist(k->native);
     k->transition.fiber.destroy();
     sys::unmap_stack(k->transition_stack);
-    delete k->native;
+    free_context(k->native);
     delete k;
 }
 
@@ -160,7 +159,7 @@ bool may_spin() noexcept {
     if (!k || base().waited_for()) return false;
     return k->carried || (k->kept && k->kept->keeper.load(std::memory_order_relaxed) == k);
 }
-void count_context() noexcept { contexts_made.fetch_add(1, std::memory_order_relaxed); }
+void count_contexts(unsigned n) noexcept { contexts_made.fetch_add(n, std::memory_order_relaxed); }
 
 void note_awake() noexcept {
     const std::int32_t now = awake.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -210,7 +209,7 @@ carrier *adopt() noexcept {
     if (carrier *k = current_carrier()) return k;
     ensure_started();
     auto *k = new (std::nothrow) carrier;
-    auto *native = new (std::nothrow) context;
+    context *native = allocate_context();
     if (k) k->transition_stack = sys::map_stack(transition_stack_size);
     if (!k || !native || !k->transition_stack) sys::fatal("adopting a thread", "no memory");
     init_carrier(k);
@@ -225,7 +224,6 @@ carrier *adopt() noexcept {
     native->state = context_state::running;
     const sys::stack_memory own = own_stack();
     native->fiber.adopt_running(own.bottom, own.size());
-    enlist(native);
     k->current = native;
     *k->slot = native;
     adopted_thread_ends.arm(k);

@@ -44,7 +44,7 @@ void note_asleep() noexcept;
 // CPU time of the workers. Any thread; a system call for each of them, under the lock of the carriers' list.
 std::int64_t workers_cpu_ns() noexcept;
 
-void count_context() noexcept;
+void count_contexts(unsigned n) noexcept;
 
 // Counts the forks that lead to this process: what was made before the last one may have lost its kernel threads.
 std::uint32_t generation() noexcept;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/tls/sanitized.hpp"
+#include "sys/memory.hpp"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -27,6 +28,7 @@
 #if defined(COMITY_TSAN)
 #include <sanitizer/tsan_interface.h>
 #elif defined(COMITY_ASAN)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -38,6 +40,7 @@
 #endif
 
 #include <cstddef>
+#include <cstdint>
 
 #if defined(COMITY_ASAN)
 #define COMITY_KNOWS_STACKS true
@@ -51,6 +54,36 @@ namespace comity::core {
 inline constexpr bool orders_switches = true; // ThreadSanitizer sees the contexts of a carrier as different threads
 #else
 inline constexpr bool orders_switches = false;
+#endif
+
+// The least stack of a bare context: what the sanitizers add to frames fits no small stack.
+#if defined(COMITY_TSAN) || defined(COMITY_ASAN)
+inline constexpr std::size_t least_bare_stack = std::size_t{32} << 10;
+#else
+inline constexpr std::size_t least_bare_stack = 0;
+#endif
+
+// Memory that Comity uses again by itself: AddressSanitizer reports who touches it while it is forbidden.
+// forget_frames: nothing is left on the stack; its shadow is given back instead of filled with zeros, which would make
+// it resident.
+#if defined(COMITY_ASAN)
+inline void forbid_memory(const void *at, std::size_t size) noexcept { __asan_poison_memory_region(at, size); }
+inline void allow_memory(const void *at, std::size_t size) noexcept { __asan_unpoison_memory_region(at, size); }
+inline void forget_frames(const std::byte *bottom, const std::byte *top) noexcept {
+    std::size_t scale = 0, offset = 0;
+    __asan_get_shadow_mapping(&scale, &offset);
+    const std::size_t unit = sys::page_size() << scale; // has a page of shadow
+    const auto from = (reinterpret_cast<std::uintptr_t>(bottom) + unit - 1) / unit * unit;
+    const auto to = reinterpret_cast<std::uintptr_t>(top) / unit * unit;
+    if (from >= to) return allow_memory(bottom, static_cast<std::size_t>(top - bottom));
+    allow_memory(bottom, from - reinterpret_cast<std::uintptr_t>(bottom));
+    sys::discard_pages(reinterpret_cast<void *>((from >> scale) + offset), (to - from) >> scale);
+    allow_memory(reinterpret_cast<void *>(to), reinterpret_cast<std::uintptr_t>(top) - to);
+}
+#else
+inline void forbid_memory(const void *, std::size_t) noexcept {}
+inline void allow_memory(const void *, std::size_t) noexcept {}
+inline void forget_frames(const std::byte *, const std::byte *) noexcept {}
 #endif
 
 #if defined(COMITY_TSAN)

@@ -1,34 +1,10 @@
-// A lock for a few dozen instructions. Its holder never switches context; it may lose its core to another kernel
-// thread, so a waiter that spins for long gives its time slice away.
+// The lock for a few dozen instructions, under the name that everything above the core uses.
 #pragma once
 
-#include "sys/clock.hpp"
-#include "sys/kernel_thread.hpp"
-
-#include <atomic>
+#include "sys/spinlock.hpp"
 
 namespace comity::core {
 
-class spinlock {
-public:
-    void lock() noexcept {
-        while (!try_lock()) {
-            for (unsigned spins = 0; held_.load(std::memory_order_relaxed); ++spins) {
-                if (spins < 200)
-                    sys::cpu_relax();
-                else
-                    sys::yield_kernel_thread();
-            }
-        }
-    }
-    bool try_lock() noexcept {
-        return !held_.load(std::memory_order_relaxed) &&
-               !held_.exchange(true, std::memory_order_acquire); // acquire[spinlock]
-    }
-    void unlock() noexcept { held_.store(false, std::memory_order_release); } // release[spinlock]
-
-private:
-    std::atomic<bool> held_{false}; // written by whoever takes or leaves the lock
-};
+using sys::spinlock;
 
 } // namespace comity::core

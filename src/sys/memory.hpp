@@ -24,26 +24,31 @@ enum class guard_kind : std::uint8_t {
     none,    // not at all: the kernel's limit of mappings (vm.max_map_count) is near
     light,   // MADV_GUARD_INSTALL (Linux 6.13): costs no mapping, so that a million guarded stacks fit
     mapping, // PROT_NONE pages, two mappings a stack
+    group,   // by the guard below a group of stacks, after it has run through those that lie lower
+    canary,  // late, by a word at the bottom that it changes: small stacks, which share their pages
 };
 
-// A stack grows down from `top` and may use [bottom, top). [guard, bottom) faults when it is touched.
+// A stack grows down from `top` and may use [bottom, top). [guard(), bottom) faults when it is touched.
 struct stack_memory {
-    std::byte *guard = nullptr;
     std::byte *bottom = nullptr;
     std::byte *top = nullptr;
+    std::uint32_t guard_size = 0; // bytes
+    std::uint16_t slab = 0;       // where it comes from: stack_pool.hpp; 0: a mapping of its own
     guard_kind kind = guard_kind::none;
 
     explicit operator bool() const noexcept { return top != nullptr; }
+    std::byte *guard() const noexcept { return bottom - guard_size; }
     std::size_t size() const noexcept { return static_cast<std::size_t>(top - bottom); }
     // For the handler of SIGSEGV: does the address lie in the guard? Callable there.
-    bool overflowed_at(const void *address) const noexcept { return address >= guard && address < bottom; }
+    bool overflowed_at(const void *address) const noexcept { return address >= guard() && address < bottom; }
 };
 
-// A stack of at least `size` bytes (rounded up to pages; not 0), page aligned, untouched. An empty stack_memory when
-// there is no memory. When guards would exhaust the kernel's mappings the stack comes without one, and the first such
-// stack prints a warning. The guard has one page, 16 for stacks of 1 MiB and more, which large frames could jump over.
+// A stack in a mapping of its own, of at least `size` bytes (rounded up to pages; not 0), page aligned, untouched. An
+// empty stack_memory when there is no memory. When guards would exhaust the kernel's mappings the stack comes without
+// one, and the first such stack prints a warning. The guard has one page, 16 for stacks of 1 MiB and more, which large
+// frames could jump over.
 COMITY_SHARED stack_memory map_stack(std::size_t size) noexcept;
-// The stack must not be in use. It becomes empty.
+// Of either kind, from here or from the pool (stack_pool.hpp). The stack must not be in use. It becomes empty.
 COMITY_SHARED void unmap_stack(stack_memory &stack) noexcept;
 
 // The kind of guard that map_stack makes here at present, for `comity doctor`.

@@ -20,6 +20,8 @@ const char *guard_name(sys::guard_kind kind) {
     case sys::guard_kind::mapping:
         return "mapping";
     case sys::guard_kind::none:
+    case sys::guard_kind::group: // of stacks from the pool only
+    case sys::guard_kind::canary:
         break;
     }
     return "none";

@@ -36,6 +36,8 @@ std::string describe_guards(const machine_report &machine) {
                            "knows a lighter kind",
                            machine.most_mappings / 4, machine.most_mappings);
     case sys::guard_kind::none:
+    case sys::guard_kind::group: // of stacks from the pool only
+    case sys::guard_kind::canary:
         break;
     }
     return "none: no memory, or the limit of mappings is reached";

@@ -4,7 +4,7 @@
     (gdb) comity threads        every context: id, kind, state, kernel thread, where it is parked
     (gdb) comity bt ID          the backtrace of context ID (or: comity bt all)
 
-Reads the list that src/core/context.cpp keeps and the frame that src/core/arch saves; needs libcomity's debug information.
+Reads the chunks of contexts that src/core/context.cpp keeps and the frame that src/core/arch saves; needs libcomity's debug information.
 """
 
 import gdb
@@ -35,7 +35,7 @@ def word(address):
 def contexts():
     """Every context of the process, in the order of their ids."""
     head = None
-    for name in ("comity::core::comity_all_contexts", "comity_all_contexts"):
+    for name in ("comity::core::comity_context_chunks", "comity_context_chunks"):
         for symbol in (gdb.lookup_global_symbol(name), gdb.lookup_static_symbol(name)):
             try:
                 head = head or (symbol and symbol.value())
@@ -43,15 +43,17 @@ def contexts():
                 pass  # a file's declaration of it
     if head is None:
         try:  # the address from the symbol table, the type from the debug information
-            head = gdb.parse_and_eval("*(comity::core::context **)&'comity_all_contexts'")
+            head = gdb.parse_and_eval("*(comity::core::context_chunk **)&'comity_context_chunks'")
         except gdb.error:
             raise gdb.GdbError("comity: the process has no libcomity, or its debug information is missing") from None
     found = []
     at = head
     while int(at):
-        c = at.dereference()
-        found.append(c)
-        at = c["all_next"]
+        chunk = at.dereference()
+        for i in range(int(chunk["carved"])):
+            if int(chunk["first"][i]["id"]):
+                found.append(chunk["first"][i])
+        at = chunk["next"]
     return sorted(found, key=lambda c: int(c["id"]))
 
 

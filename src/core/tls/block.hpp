@@ -13,6 +13,7 @@
 namespace comity::core {
 
 struct context;
+struct promotion;
 
 enum class tls_provider : std::uint8_t { none, donor, glibc };
 
@@ -24,9 +25,10 @@ struct tls_block {
     sys::stack_memory stack; // the mapping around it, for reports of overflow
     int kernel_id = 0;       // of the kernel thread behind it; a glibc block: 0
     tls_provider provider = tls_provider::none;
-    bool forked = false;      // the process is a fork made on this block: the C library counts on it for ever
-    unsigned generation = 0;  // how many forks away from the first process it was made
-    void *reserved = nullptr; // the provider's
+    bool forked = false;           // the process is a fork made on this block: the C library counts on it for ever
+    unsigned generation = 0;       // how many forks away from the first process it was made
+    void *reserved = nullptr;      // the provider's
+    promotion *promoted = nullptr; // the means to run a context on the donor's own kernel thread (../promotion)
 };
 
 // ---- For everyone: the provider that was chosen. Any thread.

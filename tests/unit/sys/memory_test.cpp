@@ -41,11 +41,11 @@ TEST(memory, a_stack_is_usable_from_top_to_bottom) {
         EXPECT_GE(stack.size(), size);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(stack.top) % page_size(), 0U);
         stack.bottom[0] = stack.top[-1] = std::byte{1};
-        EXPECT_EQ(stack.bottom - stack.guard, static_cast<std::ptrdiff_t>(page_size() * (size >= 1 << 20 ? 16 : 1)));
+        EXPECT_EQ(stack.bottom - stack.guard(), static_cast<std::ptrdiff_t>(page_size() * (size >= 1 << 20 ? 16 : 1)));
         EXPECT_TRUE(stack.overflowed_at(stack.bottom - 1));
-        EXPECT_TRUE(stack.overflowed_at(stack.guard));
+        EXPECT_TRUE(stack.overflowed_at(stack.guard()));
         EXPECT_FALSE(stack.overflowed_at(stack.bottom));
-        EXPECT_FALSE(stack.overflowed_at(stack.guard - 1));
+        EXPECT_FALSE(stack.overflowed_at(stack.guard() - 1));
         unmap_stack(stack);
         EXPECT_FALSE(stack);
     }
@@ -56,7 +56,7 @@ TEST(memory, a_stack_and_its_guard_take_an_odd_number_of_pages) {
          {std::size_t{4096}, std::size_t{12288}, std::size_t{256} << 10, std::size_t{8} << 20}) {
         stack_memory stack = map_stack(size);
         ASSERT_TRUE(stack);
-        EXPECT_EQ(static_cast<std::size_t>(stack.top - stack.guard) / page_size() % 2, 1U) << size;
+        EXPECT_EQ(static_cast<std::size_t>(stack.top - stack.guard()) / page_size() % 2, 1U) << size;
         unmap_stack(stack);
     }
 }

@@ -1,0 +1,34 @@
+// A lock for a few dozen instructions. Its holder never switches context; it may lose its core to another kernel
+// thread, so a waiter that spins for long gives its time slice away.
+#pragma once
+
+#include "sys/clock.hpp"
+#include "sys/kernel_thread.hpp"
+
+#include <atomic>
+
+namespace comity::sys {
+
+class spinlock {
+public:
+    void lock() noexcept {
+        while (!try_lock()) {
+            for (unsigned spins = 0; held_.load(std::memory_order_relaxed); ++spins) {
+                if (spins < 200)
+                    cpu_relax();
+                else
+                    yield_kernel_thread();
+            }
+        }
+    }
+    bool try_lock() noexcept {
+        return !held_.load(std::memory_order_relaxed) &&
+               !held_.exchange(true, std::memory_order_acquire); // acquire[spinlock]
+    }
+    void unlock() noexcept { held_.store(false, std::memory_order_release); } // release[spinlock]
+
+private:
+    std::atomic<bool> held_{false}; // written by whoever takes or leaves the lock
+};
+
+} // namespace comity::sys
