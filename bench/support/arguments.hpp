@@ -1,8 +1,9 @@
-// Command-line options of the benchmark programs: `--name value`, whole numbers and decimals only. An unknown name or a
-// bad value ends the program with status 2, so that a typo in the registry can never measure something else than what
-// its row says.
+// Command-line options of the benchmark programs: `--name value`, numbers and words. An unknown name or a bad value
+// ends the program with status 2, so that a typo in the registry can never measure something else than what its row
+// says.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +37,21 @@ public:
 
     int whole(const char *name, int otherwise, int lowest, int highest) {
         return static_cast<int>(number(name, otherwise, lowest, highest));
+    }
+
+    // The value of --name, or `otherwise`; ends the program when it is none of `choices`.
+    std::string word(const char *name, const char *otherwise, const std::vector<std::string> &choices) {
+        for (option &one : given_) {
+            if (one.name != name) continue;
+            one.used = true;
+            if (std::find(choices.begin(), choices.end(), one.value) == choices.end()) {
+                std::string known;
+                for (const std::string &choice : choices) known += " " + choice;
+                fail(one.name.c_str(), ("expected one of:" + known).c_str());
+            }
+            return one.value;
+        }
+        return otherwise;
     }
 
     // To be called when every option has been asked for.

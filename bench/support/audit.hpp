@@ -6,20 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "demand.hpp"
+
 namespace bench {
-
-[[noreturn]] inline void refuse(const char *what) {
-    std::fprintf(stderr, "benchmark refused: %s\n", what);
-    std::exit(1);
-}
-
-inline void demand(bool holds, const char *what) {
-    if (!holds) refuse(what);
-}
 
 // Counts the bodies that ran, by index. record() may be called from any thread.
 class body_count {

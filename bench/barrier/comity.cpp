@@ -1,0 +1,10 @@
+// Comity.
+#include "../support/library/comity.hpp"
+#include "barrier.hpp"
+
+int main(int argc, char **argv) {
+    using namespace bench::library;
+    bench::arguments options(argc, argv);
+    choose_technique(options);
+    return bench::meeting::run_program<threads, barrier>(options, name, in_workers);
+}

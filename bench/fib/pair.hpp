@@ -1,0 +1,15 @@
+// fib for a library that has a function `join(f, g)`.
+#pragma once
+
+#include "fib.hpp"
+
+namespace bench {
+
+template <class Join> long fib_pair(int n, Join join) {
+    if (n < 2) return n;
+    long one = 0, other = 0;
+    join([&] { one = fib_pair(n - 1, join); }, [&] { other = fib_pair(n - 2, join); });
+    return one + other;
+}
+
+} // namespace bench

@@ -1,0 +1,3 @@
+module comity.bench
+
+go 1.19

@@ -1,0 +1,9 @@
+// MassiveThreads, child-first.
+#include "../support/library/massivethreads.hpp"
+#include "threads.hpp"
+
+int main(int argc, char **argv) {
+    using threads = bench::matmul_threads<bench::library::threads>;
+    return bench::tree_main<bench::matmul_problem>(argc, argv, bench::library::name, bench::library::in_workers,
+                                                   threads::solve);
+}

@@ -1,0 +1,10 @@
+// Comity.
+#include "../support/library/comity.hpp"
+#include "mutex.hpp"
+
+int main(int argc, char **argv) {
+    using namespace bench::library;
+    bench::arguments options(argc, argv);
+    choose_technique(options);
+    return bench::mutual_exclusion::run_program<threads, mutex>(options, name, in_workers);
+}

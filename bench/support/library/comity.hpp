@@ -1,0 +1,147 @@
+// How the benchmarks use Comity: README.md says what the words are.
+#pragma once
+
+#include "comity/sync.h"
+#include "comity/thread.h"
+#include "comity/thread.hpp"
+
+#if __has_include("comity/fork.hpp")
+#include "comity/fork.hpp"
+#define BENCH_HAS_JOIN 1
+#endif
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "../arguments.hpp"
+#include "../demand.hpp"
+
+namespace bench::library {
+
+inline constexpr const char *name = "comity";
+
+struct named_technique {
+    const char *name;
+    comity_technique_t technique;
+    bool can_yield = true; // false: its threads run to completion
+};
+
+// Every technique there is, the default one first.
+inline constexpr named_technique techniques[] = {
+    {"roc_l", COMITY_TECHNIQUE_ROC_L},
+    {"full", COMITY_TECHNIQUE_FULL},
+};
+
+inline comity_thread_attr_t attributes{techniques[0].technique, 0, 0, 0}; // of the threads that `threads` makes
+inline named_technique chosen = techniques[0];
+
+// Reads --technique.
+inline void choose_technique(arguments &options) {
+    std::vector<std::string> names;
+    for (const named_technique &one : techniques) names.emplace_back(one.name);
+    const std::string wanted = options.word("technique", techniques[0].name, names);
+    for (const named_technique &one : techniques)
+        if (one.name == wanted) chosen = one;
+    attributes.technique = chosen.technique;
+}
+
+struct threads {
+    using handle = comity_thread_t *;
+    template <void (*body)(void *)> static void create(handle &thread, void *argument) {
+        auto run = [](void *p) -> void * {
+            body(p);
+            return nullptr;
+        };
+        if (comity_thread_create(&thread, &attributes, run, argument) != 0) refuse("no thread could be made");
+    }
+    static void join(handle thread) { comity_thread_join(thread, nullptr); }
+    static void yield() { comity_thread_yield(); }
+};
+
+// The fork-join pair, as a function that can be handed on.
+#ifdef BENCH_HAS_JOIN
+inline constexpr auto join = [](auto &&f, auto &&g) { comity::join(f, g); };
+#else
+inline constexpr auto join = [](auto &&, auto &&) { refuse("this Comity has no fork-join pair"); };
+#endif
+
+// Reads --pair.
+inline bool choose_pairs(arguments &options) { return options.whole("pair", 0, 0, 1) != 0; }
+
+// Runs f in a thread, which may go on on any of `workers` harts, as the threads of the peers may.
+inline constexpr auto in_workers = [](int workers, auto f) {
+    setenv("COMITY_HARTS", std::to_string(workers).c_str(), 1); // before the first use: it is read once
+    const comity::threads scope;
+    const comity_thread_attr_t roomy{COMITY_TECHNIQUE_FULL, 256 * 1024, 0, 0};
+    comity_thread_t *thread = nullptr;
+    auto call = [](void *p) -> void * {
+        (*static_cast<decltype(f) *>(p))();
+        return nullptr;
+    };
+    demand(comity_thread_create(&thread, &roomy, call, &f) == 0, "no thread could be made");
+    demand(comity_thread_join(thread, nullptr) == 0, "a thread could not be joined");
+};
+
+class mutex {
+public:
+    void lock() { comity_mutex_lock(&mutex_); }
+    void unlock() { comity_mutex_unlock(&mutex_); }
+
+private:
+    friend class condition;
+    comity_mutex_t mutex_ = COMITY_MUTEX_INIT;
+};
+
+class condition {
+public:
+    void wait(mutex &locked) { comity_condition_wait(&condition_, &locked.mutex_); }
+    void signal() { comity_condition_signal(&condition_); }
+
+private:
+    comity_condition_t condition_ = COMITY_CONDITION_INIT;
+};
+
+class barrier {
+public:
+    explicit barrier(int count) {
+        demand(comity_barrier_init(&barrier_, static_cast<unsigned>(count)) == 0, "no barrier");
+    }
+    void wait() { comity_barrier_wait(&barrier_); }
+
+private:
+    comity_barrier_t barrier_{};
+};
+
+// Until there is one of Comity's own: a count under a mutex.
+class semaphore {
+public:
+    void acquire() {
+        mutex_.lock();
+        while (count_ == 0) condition_.wait(mutex_);
+        --count_;
+        mutex_.unlock();
+    }
+    void release() {
+        mutex_.lock();
+        ++count_;
+        condition_.signal();
+        mutex_.unlock();
+    }
+
+private:
+    mutex mutex_;
+    condition condition_;
+    long count_ = 0;
+};
+
+class event {
+public:
+    void wait() { comity_event_wait(&event_); }
+    void set() { comity_event_set(&event_); }
+
+private:
+    comity_event_t event_ = COMITY_EVENT_INIT;
+};
+
+} // namespace bench::library

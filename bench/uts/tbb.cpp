@@ -1,0 +1,11 @@
+// oneTBB.
+#include "../support/library/tbb.hpp"
+#include "group.hpp"
+
+int main(int argc, char **argv) {
+    auto solve = [](bench::uts_problem &problem) {
+        using bench::library::group;
+        problem.result = bench::uts_group<group>(problem.root(), problem.depth);
+    };
+    return bench::tree_main<bench::uts_problem>(argc, argv, bench::library::name, bench::library::in_workers, solve);
+}

@@ -1,0 +1,10 @@
+// Comity.
+#include "../support/library/comity.hpp"
+#include "yield.hpp"
+
+int main(int argc, char **argv) {
+    using namespace bench::library;
+    bench::arguments options(argc, argv);
+    choose_technique(options);
+    return bench::yielding::run_program<threads>(options, name, in_workers, [] { threads::yield(); });
+}
