@@ -49,6 +49,14 @@ bench: build ## measure against libgomp and libomp in the same run
 	@echo '== bench'
 	@bench/run
 
+.PHONY: soak
+soak: BUILD_ARGS = --target thread_soak
+soak: build ## create and join 100,000,000 threads; the process must not grow
+	@echo '== soak'
+	@$(BUILD)/tests/thread_soak | tee $(BUILD)/soak.txt
+	@tail -n 1 $(BUILD)/soak.txt > docs/results/soak.json
+	@! grep -q '"grew":true' docs/results/soak.json
+
 .PHONY: conformance-gomp
 conformance-gomp: build ## libgomp's own test suite, from Debian's gcc-12 source package
 	@echo '== conformance-gomp'

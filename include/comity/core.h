@@ -119,7 +119,8 @@ COMITY_API comity_sched_t *comity_sched_current(void);
 /* ---- Contexts (table 5.1, §5.1.2) ------------------------------------------------------------------------------ */
 
 typedef struct comity_context_attr {
-    size_t stack_size; /* bytes; 0: the default (COMITY_STACK_SIZE); rounded up to pages; at least 16 KiB */
+    size_t stack_size; /* bytes; 0: the default (COMITY_STACK_SIZE); rounded up to pages, full contexts' to 16 KiB at
+                        * least. At most 2048 makes a small stack: docs/threads.md, "Memory". */
     int full;          /* 1: with its own thread-local storage; 0: bare, uses its carrier's */
 } comity_context_attr_t;
 

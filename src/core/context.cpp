@@ -117,7 +117,9 @@ COMITY_UNSANITIZED const context *overflowed_at(const void *address) noexcept {
             const context &c = chunk->first[i];
             if (c.id == 0) continue;
             const sys::stack_memory &stack = c.tls ? c.tls->stack : c.stack;
-            if (address >= stack.bottom - stack.guard_size && address < stack.bottom) return &c;
+            // Below the lowest of small stacks, but a page away from others at most, there is a guard.
+            const std::size_t guard = stack.kind == sys::guard_kind::canary ? sys::page_size() : stack.guard_size;
+            if (address >= stack.bottom - guard && address < stack.bottom) return &c;
         }
     return nullptr;
 }

@@ -2,61 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cerrno>
 #include <new>
 
-#include "sys/slot_set.hpp"
 #include "sys/spinlock.hpp"
-#include "sys/stack_area.hpp"
+#include "sys/stack_slab.hpp"
 
 namespace comity::sys {
+using namespace stack_slabs;
+
 namespace {
-
-constexpr std::size_t line = 64, mebi = std::size_t{1} << 20;
-constexpr std::size_t colours = 32; // half of the lines of a page: the other half is room for the first frames
-constexpr std::size_t small_slot = small_stack_size + line; // an odd number of lines, so that their tops spread too
-constexpr unsigned classes = 16;                            // small; a page times 2^0 .. 2^14
-constexpr unsigned no_class = classes;
-constexpr std::uint32_t group = 16; // so many stacks share a guard when there are not enough for each
-constexpr std::uint32_t most_slabs = 1U << 16;
-
-// The slots of a class: [guard | the stack], one after the other.
-struct slot_shape {
-    std::size_t guard, stride;
-};
-
-slot_shape shape_of(unsigned size_class) noexcept {
-    if (size_class == 0) return {0, small_slot};
-    const std::size_t page = page_size(), size = page << (size_class - 1), guard = guard_size(size);
-    const std::size_t pages = (size + guard) / page + 1; // one more, for the colours
-    return {guard, (pages | 1) * page};                  // odd: see map_stack
-}
-
-unsigned class_of(std::size_t size) noexcept {
-    if (size <= small_stack_size) return 0;
-    const std::size_t pages = size / page_size() + (size % page_size() != 0);
-    const auto c = static_cast<unsigned>(std::bit_width(pages - 1)) + 1;
-    return c < classes ? c : no_class;
-}
-
-// At the lowest addresses of its mapping; the sets' bits and the kinds of the guards lie behind it, then a guard page,
-// then the slots.
-struct slab {
-    slab *next = nullptr, *previous = nullptr; // in the class's list of slabs with room
-    bool listed = false;
-    slot_set warm, cold;      // free slots, as in stack_pool_state
-    std::uint32_t carved = 0; // the slots from here on were never taken
-    std::uint32_t slots = 0;  // how many there are; from here on: not changed any more
-    std::uint32_t number = 0; // in `slabs`
-    unsigned size_class = 0;
-    std::size_t mapped = 0;                   // bytes
-    std::byte *first = nullptr;               // slot 0
-    std::atomic<guard_kind> *kinds = nullptr; // of each slot; written by who holds it, read by its group's others
-
-    [[nodiscard]] bool has_room() const noexcept { return warm.size() + cold.size() != 0 || carved < slots; }
-    [[nodiscard]] std::uint32_t out() const noexcept { return carved - warm.size() - cold.size(); }
-};
 
 struct alignas(64) stack_class {
     spinlock lock; // over all of this
@@ -74,6 +29,14 @@ struct alignas(64) stack_class {
         s->listed = false;
         (s->previous ? s->previous->next : with_room) = s->next;
         if (s->next) s->next->previous = s->previous;
+    }
+    // The slab, which is listed and all free, is the class's no more.
+    void drop(slab *s) noexcept {
+        delist(s);
+        --slabs;
+        slots -= s->slots;
+        cold -= s->cold.size();
+        warm -= s->warm.size();
     }
 };
 
@@ -150,6 +113,29 @@ void unmap_slab(slab *s) noexcept {
     unmap_stack_area(reinterpret_cast<std::byte *>(s), s->mapped);
 }
 
+// Unmaps the slabs that are all free, of all classes. Were there any?
+bool unmap_free_slabs() noexcept {
+    bool any = false;
+    for (stack_class &c : pool) {
+        slab *gone = nullptr;
+        c.lock.lock();
+        for (slab *s = c.with_room, *next = nullptr; s; s = next) {
+            next = s->next;
+            if (s->out() != 0) continue;
+            c.drop(s);
+            s->next = gone;
+            gone = s;
+        }
+        c.lock.unlock();
+        any = any || gone;
+        while (slab *s = gone) {
+            gone = s->next;
+            unmap_slab(s);
+        }
+    }
+    return any;
+}
+
 // Slabs grow with what the class has, up to 64 MiB, or 64 stacks.
 bool add_slab(stack_class &c) noexcept {
     const std::size_t stride = shape_of(class_of(c)).stride;
@@ -158,6 +144,7 @@ bool add_slab(stack_class &c) noexcept {
     const std::size_t wanted = std::clamp(c.slots, std::min(mebi / stride + 16, most), most);
     c.lock.unlock();
     slab *s = map_slab(class_of(c), static_cast<std::uint32_t>(wanted));
+    if (!s && unmap_free_slabs()) s = map_slab(class_of(c), static_cast<std::uint32_t>(wanted));
     if (!s) return false;
     c.lock.lock();
     c.list(s);
@@ -279,11 +266,7 @@ void discard(const run &r, const slot_shape &shape) noexcept {
 // class has another one. Under the class's lock: takes it out.
 bool may_unmap(stack_class &c, slab *s, const slot_shape &shape) noexcept {
     if (shape.stride < mebi || s->out() != 0 || (c.with_room == s && !s->next)) return false;
-    c.delist(s);
-    --c.slabs;
-    c.slots -= s->slots;
-    c.cold -= s->cold.size();
-    c.warm -= s->warm.size();
+    c.drop(s);
     return true;
 }
 
@@ -323,7 +306,7 @@ unsigned take_stacks(std::size_t size, stack_memory *out, unsigned n) noexcept {
     if (size == 0 || size > PTRDIFF_MAX) return 0;
     const unsigned size_class = class_of(size);
     if (size_class == no_class) {
-        while (got < n && (out[got] = map_stack(size))) ++got;
+        while (got < n && ((out[got] = map_stack(size)) || (unmap_free_slabs() && (out[got] = map_stack(size))))) ++got;
         return got;
     }
     stack_class &c = pool[size_class];

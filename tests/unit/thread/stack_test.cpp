@@ -1,0 +1,180 @@
+// Threads on stacks of every size, also where the kernel lacks what Comity would like to use.
+#include "comity/sync.hpp"
+#include "comity/thread.hpp"
+
+#include "../sanitizers.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr bool sanitized = thread_sanitizer || address_sanitizer;
+
+__attribute__((noinline)) std::uintptr_t use(std::size_t bytes) {
+    volatile char room[256];
+    room[0] = 1;
+    return bytes <= sizeof room ? static_cast<unsigned char>(room[0]) : use(bytes - sizeof room) + room[0];
+}
+
+__attribute__((noinline)) int overflow(int depth) {
+    volatile char room[512];
+    room[0] = static_cast<char>(depth);
+    return depth < 0 ? 0 : overflow(depth + 1) + room[0]; // never
+}
+
+// All madvise calls with this advice fail with EINVAL, as on a kernel that does not know it.
+bool forbid_advice(std::uint32_t advice) {
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, advice, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{sizeof program / sizeof *program, program};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+class thread_stacks : public testing::TestWithParam<comity_technique_t> {
+public:
+    static std::vector<comity::thread> make(std::size_t n, std::size_t stack_size, void (*fn)()) {
+        std::vector<comity::thread> threads;
+        for (std::size_t i = 0; i < n; ++i)
+            threads.emplace_back(comity::thread::attributes{.technique = static_cast<comity::technique>(GetParam()),
+                                                            .stack_size = stack_size},
+                                 fn);
+        return threads;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(each, thread_stacks, testing::Values(COMITY_TECHNIQUE_ROC_L, COMITY_TECHNIQUE_FULL));
+
+// Threads that wait until this ends. In a scope of threads.
+class parked_threads {
+public:
+    parked_threads(int n, std::size_t stack_size) {
+        for (int i = 0; i < n; ++i)
+            threads_.emplace_back(comity::thread::attributes{.stack_size = stack_size}, [this] {
+                ++arrived_;
+                end_.wait();
+            });
+        while (arrived_ != n) comity::this_thread::yield();
+    }
+    ~parked_threads() {
+        end_.set();
+        threads_.clear();
+    }
+
+private:
+    std::vector<comity::thread> threads_;
+    std::atomic<int> arrived_{0};
+    comity::event end_;
+};
+
+class thread_stacks_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+} // namespace
+
+TEST_P(thread_stacks, of_every_size_hold_what_was_asked_for) {
+    const comity::threads scope;
+    for (const std::size_t size : {2048UL, 4096UL, 10'000UL, 16384UL, 65536UL, 1UL << 20, 100UL << 20})
+        for (comity::thread &t : make(3, size, [] {
+                 comity::this_thread::yield();
+                 use(600);
+                 comity::this_thread::yield();
+             }))
+            t.join();
+    for (comity::thread &t : make(3, 65536, [] { use(60'000); })) t.join();
+}
+
+TEST_P(thread_stacks, that_are_small_serve_thousands_that_stop_again_and_again) {
+    const comity::threads scope;
+    static comity::mutex m;
+    static int sum;
+    sum = 0;
+    for (comity::thread &t : make(5000, 2048, [] {
+             for (int i = 0; i < 3; ++i) {
+                 m.lock();
+                 ++sum;
+                 comity::this_thread::yield();
+                 m.unlock();
+             }
+         }))
+        t.join();
+    EXPECT_EQ(sum, 15'000);
+}
+
+TEST_P(thread_stacks, of_no_possible_size_are_an_error) {
+    comity_thread_t *t = nullptr;
+    for (const std::size_t size : {SIZE_MAX, SIZE_MAX / 2, std::size_t{1} << 50}) {
+        comity_thread_attr_t a{};
+        a.technique = GetParam();
+        a.stack_size = size;
+        const int error = comity_thread_create(
+            &t, &a, [](void *p) { return p; }, nullptr);
+        EXPECT_TRUE(error == ENOMEM || error == EINVAL) << error;
+    }
+}
+
+TEST_F(thread_stacks_death, an_overflow_is_named) {
+    if (sanitized) GTEST_SKIP() << "it names it in its own way";
+    EXPECT_EXIT(comity::thread({.stack_size = 20'000}, [] { overflow(0); }).join(), testing::KilledBySignal(SIGSEGV),
+                "comity: stack overflow in context [0-9]+, which has ");
+}
+
+TEST_F(thread_stacks_death, an_overflow_of_a_small_one_is_named) {
+    if (sanitized) GTEST_SKIP() << "there are no small stacks";
+    EXPECT_DEATH(
+        {
+            const comity::threads scope;
+            parked_threads neighbours(3, 2048); // one of them lies below
+            comity::thread({.stack_size = 2048}, [] {
+                // a little over its own end, as a signal's frame or a large array would
+                volatile char *here = static_cast<char *>(__builtin_frame_address(0));
+                for (std::ptrdiff_t i = 256; i < 2150; ++i) here[-i] = 1;
+            }).join();
+        },
+        "stack overflow: context [0-9]+ used more than its small stack");
+}
+
+TEST_F(thread_stacks_death, a_runaway_from_the_lowest_small_one_is_named) {
+    if (sanitized) GTEST_SKIP() << "there are no small stacks";
+    EXPECT_EXIT(comity::thread({.stack_size = 2048}, [] { overflow(0); }).join(), testing::KilledBySignal(SIGSEGV),
+                "comity: stack overflow in context [0-9]+");
+}
+
+TEST_F(thread_stacks_death, without_light_guards_threads_have_mapped_ones) {
+    if (sanitized) GTEST_SKIP() << "the sanitizers' own calls are filtered too";
+    EXPECT_EXIT(
+        {
+            if (!forbid_advice(102)) _exit(9);
+            {
+                const comity::threads scope;
+                parked_threads parked(300, 16384);
+            }
+            std::FILE *f = std::fopen("/proc/self/maps", "r");
+            int lines = 0;
+            for (int c = 0; (c = std::getc(f)) != EOF;) lines += c == '\n';
+            if (lines < 300) _exit(1); // 300 stacks, each with a guard that is a mapping
+            comity::thread({.stack_size = 16384}, [] { overflow(0); }).join();
+        },
+        testing::KilledBySignal(SIGSEGV), "comity: stack overflow in context");
+}
