@@ -31,8 +31,8 @@ typedef enum comity_technique {
 
 typedef struct comity_thread_attr {
     comity_technique_t technique;
-    size_t stack_size; /* bytes; 0: the default (COMITY_STACK_SIZE); rounded up to pages, with own_tls to 16 KiB at least.
-                        * At most 2048 makes a small stack, without a guard: docs/threads.md, "Memory" */
+    size_t stack_size; /* bytes; 0: the default (COMITY_STACK_SIZE); rounded up to pages, with own_tls to 16 KiB at
+                        * least. At most 2048 makes a small stack, without a guard: docs/threads.md, "Memory" */
     int own_tls;  /* 1: thread-local storage of its own, kept wherever it runs (errno, __thread, pthread_self). 0: that
                    * of its carrier  of the moment, which is another one after anything that may switch; C++ exceptions
                    * are kept all the same. */

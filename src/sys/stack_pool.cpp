@@ -136,10 +136,10 @@ bool unmap_free_slabs() noexcept {
     return any;
 }
 
-// Slabs grow with what the class has, up to 64 MiB, or 64 stacks.
+// Slabs grow with what the class has, up to 64 MiB, or 256 stacks.
 bool add_slab(stack_class &c) noexcept {
     const std::size_t stride = shape_of(class_of(c)).stride;
-    const std::size_t most = std::max(64 * mebi / stride, std::size_t{64});
+    const std::size_t most = std::max(64 * mebi / stride, std::size_t{256});
     c.lock.lock();
     const std::size_t wanted = std::clamp(c.slots, std::min(mebi / stride + 16, most), most);
     c.lock.unlock();
