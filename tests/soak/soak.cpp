@@ -165,7 +165,8 @@ int main(int argc, char **argv) {
     last = now();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
     const bool grew = last.resident_kib > first.resident_kib + 2048 || last.mappings > first.mappings + 200 ||
-                      last.kernel_threads > first.kernel_threads ||
+                      last.kernel_threads > comity_hart_count() + 1 || // the program's and the harts'
+
                       last.address_space_kib > first.address_space_kib + (256 << 10);
     std::printf("{\"soak\":\"threads\",\"creations\":%llu,\"seconds\":%.1f,\"resident_kib_at_first\":%ld,"
                 "\"resident_kib_at_most\":%ld,\"resident_kib_at_last\":%ld,\"mappings_at_first\":%ld,"
