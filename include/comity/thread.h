@@ -18,15 +18,26 @@ extern "C" {
 
 typedef struct comity_thread comity_thread_t;
 
-/* How a thread is made, switched and ended (table 3.1). */
+/* How a thread is made, switched and ended (table 3.1). Parent-first: the creator goes on, and the thread starts when a
+ * hart comes to it. Child-first: the thread starts at once, and its creator waits where other harts may steal it. "-L"
+ * and
+ * "-E" have a stack from start to end only, the others from creation to join. All but stackless can wait anywhere. */
 typedef enum comity_technique {
-    COMITY_TECHNIQUE_DEFAULT = 0,
-    /* Return on completion, stack at the start (RoC-L, sections 3.4.1 and 3.4.3): the thread is started like a function
-     * call on a stack that it gets at that moment; if it is never stopped it returns like one. The best when few
-     * threads block; the default. */
-    COMITY_TECHNIQUE_ROC_L = 1,
-    /* Full (section 3.3): a context of its own from its creation. The best when nearly all block. */
-    COMITY_TECHNIQUE_FULL = 2
+    COMITY_TECHNIQUE_DEFAULT = 0, /* RoC-L */
+    COMITY_TECHNIQUE_FULL = 1,    /* starts and ends by a switch (3.3.3): the best when nearly all wait */
+    COMITY_TECHNIQUE_FULL_L = 2,
+    COMITY_TECHNIQUE_ROC = 3,   /* called like a function, and returns like one if it was never stopped (3.4.1) */
+    COMITY_TECHNIQUE_ROC_L = 4, /* the best when few threads wait */
+    /* The next three need a scheduler that keeps nothing on its stack, as all of Comity's do. */
+    COMITY_TECHNIQUE_SS = 5, /* the same, and the scheduler's registers are not saved (3.4.2) */
+    COMITY_TECHNIQUE_SS_L = 6,
+    COMITY_TECHNIQUE_SC = 7,        /* on the scheduler's own stack, which it keeps when it is stopped (3.4.4); with the
+                                     * default        stack size and no storage of its own, else as SS-L */
+    COMITY_TECHNIQUE_STACKLESS = 8, /* a function call: it cannot wait, and aborts if it would have to (3.3.1) */
+    COMITY_TECHNIQUE_C_FULL = 9,    /* child-first (3.3.4, 3.5) */
+    COMITY_TECHNIQUE_C_FULL_E = 10,
+    COMITY_TECHNIQUE_C_ROC = 11,
+    COMITY_TECHNIQUE_C_ROC_E = 12 /* the best when few threads wait or are stolen */
 } comity_technique_t;
 
 typedef struct comity_thread_attr {

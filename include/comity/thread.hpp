@@ -14,7 +14,20 @@
 
 namespace comity {
 
-enum class technique : unsigned char { roc_l = COMITY_TECHNIQUE_ROC_L, full = COMITY_TECHNIQUE_FULL };
+enum class technique : unsigned char {
+    full = COMITY_TECHNIQUE_FULL,
+    full_l = COMITY_TECHNIQUE_FULL_L,
+    roc = COMITY_TECHNIQUE_ROC,
+    roc_l = COMITY_TECHNIQUE_ROC_L,
+    ss = COMITY_TECHNIQUE_SS,
+    ss_l = COMITY_TECHNIQUE_SS_L,
+    sc = COMITY_TECHNIQUE_SC,
+    stackless = COMITY_TECHNIQUE_STACKLESS,
+    c_full = COMITY_TECHNIQUE_C_FULL,
+    c_full_e = COMITY_TECHNIQUE_C_FULL_E,
+    c_roc = COMITY_TECHNIQUE_C_ROC,
+    c_roc_e = COMITY_TECHNIQUE_C_ROC_E,
+};
 
 // For as long as it lives, the threads that the calling context and its threads create share one scheduler; its end
 // waits for all of them. Without one the first thread opens a scheduler and the last join ends it. To be destroyed in

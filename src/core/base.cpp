@@ -232,7 +232,7 @@ void base_scheduler::acquire(carrier *k) noexcept {
         carrier *expected = k;
         if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
             k->carried = h;
-            k->current_sched = this;
+            become(k, this);
             return;
         }
     }
@@ -243,7 +243,7 @@ void base_scheduler::acquire(carrier *k) noexcept {
     else
         wait_for_hart(k);
     k->granted_at = sys::ticks();
-    k->current_sched = this;
+    become(k, this);
     ++k->count.grants;
 }
 
@@ -302,7 +302,7 @@ void base_scheduler::leave(carrier *k) noexcept {
 
 void base_scheduler::yielded(carrier *k) noexcept {
     hart *h = k->carried;
-    k->current_sched = this;
+    become(k, this);
     if (k->adopted) { // carries for nobody but its own thread
         k->carried = nullptr;
         release(h);

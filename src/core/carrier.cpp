@@ -8,9 +8,11 @@
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
+#include "sys/options.hpp"
 
 #include <cxxabi.h>
 #include <new>
+#include <utility>
 
 namespace comity::core {
 
@@ -121,26 +123,58 @@ struct entry_state {
         c->fn(c->arg);
         sys::fatal("comity_context_run", "the context's function returned; it must end with comity_context_exit");
     }
-    // Also the way back: nothing happened on this carrier since the call but calls that came back themselves.
+    // Also the way back: the caller stands where it stood, and this carrier runs nothing else but it.
     static COMITY_UNSANITIZED void call_entry(void *a, void *b) {
         auto *c = static_cast<context *>(a);
         auto *from = static_cast<context *>(b);
         arrived(c);
         c->fn(c->arg);
-        carrier *k = c->on;
         c->state = context_state::exited;
         from->state = context_state::running;
-        k->count.switches.take_back(2); // the call's, and the one that set_current counts now
-        set_current(k, c, from);
+        from->returned = true;
+        set_current(c->on, c, from);
     }
 };
+
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void begin(context *to, void (*fn)(void *),
+                                                                    void *arg) noexcept {
+    to->state = context_state::running;
+    to->broken = false;
+    to->fn = fn;
+    to->arg = arg;
+}
+
+// The transition stack is needed, or the guest may soon be resumed elsewhere: the guest keeps the stack that it runs
+// on, and the transition context gets the guest's, which is unused.
+COMITY_UNSANITIZED __attribute__((noinline)) void lend_stack(carrier *k) noexcept {
+    context *guest = k->guest;
+    k->guest = nullptr;
+    std::swap(guest->stack, k->transition.stack);
+    std::swap(guest->stack_top, k->transition.stack_top);
+    std::swap(guest->floor, k->transition.floor);
+}
+
+[[noreturn]] void cannot_stop() noexcept {
+    sys::fatal("waiting",
+               "a stackless thread or a scheduler's callback would have to wait, and nothing can stop it; use "
+               "another technique for threads that may wait");
+}
+
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void settle_guest(carrier *k) noexcept {
+    if (k->guest) [[unlikely]]
+        lend_stack(k);
+}
 
 } // namespace
 
 COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept {
     chaos_point();
+    if (from == &from->on->transition) [[unlikely]]
+        cannot_stop();
+    settle_guest(from->on);
     from->state = context_state::paused;
     to->state = context_state::running;
+    to->broken = true;
     const arrival a = ordered(from->on, after, arg);
     set_current(from->on, from, to);
     arch::comity_arch_switch(&from->sp, to->sp, a.after, a.arg);
@@ -150,10 +184,9 @@ COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn aft
 COMITY_UNSANITIZED void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
                                      void *after_arg) noexcept {
     carrier *k = from->on;
+    settle_guest(k);
     from->state = context_state::paused;
-    to->state = context_state::running;
-    to->fn = fn;
-    to->arg = arg;
+    begin(to, fn, arg);
     k->start_after = after;
     k->start_after_arg = after_arg;
     set_current(k, from, to);
@@ -161,27 +194,42 @@ COMITY_UNSANITIZED void switch_start(context *from, context *to, void (*fn)(void
     arrived(from);
 }
 
-COMITY_UNSANITIZED void call(context *from, context *to, void (*fn)(void *), void *arg) noexcept {
+COMITY_UNSANITIZED bool call(context *from, context *to, void (*fn)(void *), void *arg) noexcept {
     chaos_point();
-    carrier *k = from->on;
     from->state = context_state::paused;
-    to->state = context_state::running;
-    to->fn = fn;
-    to->arg = arg;
-    to->called_on = k;
-    to->called_at = k->count.switches.get() + 1; // as set_current leaves it
-    set_current(k, from, to);
+    from->returned = false;
+    begin(to, fn, arg);
+    set_current(from->on, from, to);
     arch::comity_arch_call(&from->sp, to->stack_top, entry_state::call_entry, to, from);
     arrived(from);
+    return from->returned;
 }
 
-bool unbroken(const context *to) noexcept {
-    return to->on == to->called_on && to->on->count.switches.get() == to->called_at;
+COMITY_UNSANITIZED void call_from_transition(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept {
+    chaos_point();
+    begin(to, fn, arg);
+    set_current(k, &k->transition, to);
+    arch::comity_arch_call_on(to->stack_top, entry_state::call_entry, to, &k->transition);
+    arrived(&k->transition);
+}
+
+COMITY_UNSANITIZED void call_on_transition(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept {
+    chaos_point();
+    begin(to, fn, arg);
+    k->guest = to;
+    set_current(k, &k->transition, to);
+    fn(arg);
+    k->guest = nullptr;
+    to->state = context_state::exited;
+    set_current(k, to, &k->transition);
 }
 
 COMITY_UNSANITIZED void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept {
     chaos_point();
     carrier *k = from->on;
+    if (from == &k->transition) [[unlikely]]
+        cannot_stop();
+    settle_guest(k);
     from->state = context_state::paused;
     k->pause_fn = fn;
     k->pause_arg = arg;
@@ -192,6 +240,10 @@ COMITY_UNSANITIZED void pause(context *from, void (*fn)(context *, void *), void
 
 COMITY_UNSANITIZED void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept {
     carrier *k = from->on;
+    if (k->guest == from)
+        k->guest = nullptr; // it leaves the transition stack
+    else
+        settle_guest(k);
     from->state = context_state::exited;
     k->pause_fn = fn;
     k->pause_arg = arg;
@@ -202,15 +254,14 @@ COMITY_UNSANITIZED void exit_context(context *from, void (*fn)(context *, void *
 COMITY_UNSANITIZED void resume(carrier *k, context *to, arch::after_fn after, void *arg) noexcept {
     chaos_point();
     to->state = context_state::running;
+    to->broken = true;
     const arrival a = ordered(k, after, arg);
     set_current(k, &k->transition, to);
     arch::comity_arch_resume(to->sp, a.after, a.arg);
 }
 
 COMITY_UNSANITIZED void start(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept {
-    to->state = context_state::running;
-    to->fn = fn;
-    to->arg = arg;
+    begin(to, fn, arg);
     set_current(k, &k->transition, to);
     arch::comity_arch_jump_call(to->stack_top, entry_state::start_entry, to, k);
 }
@@ -236,9 +287,12 @@ void *worker_main(void *argument) {
     sys::name_kernel_thread("comity-hart");
     init_carrier(k);
     alignas(16) char here[16];
-    k->transition.stack_top = here; // everything below this frame is the transition stack
-    k->transition.stack = own_stack();
-    k->transition.fiber.adopt_running(k->transition.stack.bottom, k->transition.stack.size());
+    // Where stacks are not lent its own stack will do.
+    if (!stacks_are_lent || !map_transition_stack(k)) {
+        k->transition.stack_top = here; // everything below this frame is the transition stack
+        k->transition.stack = own_stack();
+        k->transition.fiber.adopt_running(k->transition.stack.bottom, k->transition.stack.size());
+    }
     k->current = &k->transition;
     *k->slot = &k->transition;
     wait_for_grant(k);
@@ -255,6 +309,16 @@ sys::stack_memory own_stack() noexcept {
         stack.top = stack.bottom + size;
     }
     return stack;
+}
+
+bool map_transition_stack(carrier *k) noexcept {
+    constexpr std::size_t least = std::size_t{128} << 10;
+    const std::size_t size = sys::get_options().stack_size;
+    k->transition.stack = sys::map_stack(size < least ? least : size);
+    k->transition.stack_top = k->transition.stack.top;
+    k->transition.floor = k->transition.stack.top - k->transition.stack.size() / 2;
+    k->lends_stack = stacks_are_lent && size >= least;
+    return static_cast<bool>(k->transition.stack);
 }
 
 void init_carrier(carrier *k) noexcept {

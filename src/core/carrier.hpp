@@ -44,7 +44,6 @@ private:
 class counter {
 public:
     void operator++() noexcept { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
-    void take_back(std::uint64_t n) noexcept { value_.store(get() - n, std::memory_order_relaxed); }
     void add(const counter &other) noexcept { value_.store(get() + other.get(), std::memory_order_relaxed); }
     std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 
@@ -65,7 +64,8 @@ struct counters {
 struct alignas(64) carrier {
     // Written by the carrier itself, or by whoever grants it a hart before the token.
     hart *carried = nullptr;
-    sched *current_sched = nullptr;
+    sched *current_sched = nullptr; // set by become()
+    void *work = nullptr;           // schedulers of units: their slot for the hart; null where none is current
     context *current = nullptr;
     std::uintptr_t tls_base = 0;                   // of the kernel thread itself
     std::uintptr_t tls_now = 0;                    // what its TLS base register holds
@@ -75,11 +75,13 @@ struct alignas(64) carrier {
     void *pause_arg = nullptr;
     arch::after_fn start_after = nullptr; // passes `after` of switch_start to the context that starts
     void *start_after_arg = nullptr;
+    // A context that runs on the transition context's stack (call_on_transition); null: none does.
+    context *guest = nullptr;
     bool adopted = false;
+    bool lends_stack = false; // the transition stack has the default size, so that a context may have it
     context transition;
     context *native = nullptr; // adopted: the thread's own computation
     counters count;
-    sys::stack_memory transition_stack; // adopted; a worker uses its own stack
 
     alignas(64) parker park;
     grant granted; // written before the token
@@ -109,14 +111,27 @@ void switch_to(context *from, context *to, arch::after_fn after, void *arg) noex
 // Stops `from` and starts fn(arg) on the fresh (or exited) context `to`.
 void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
                   void *after_arg) noexcept;
-// Stops `from` and runs fn(arg) on the fresh (or exited) `to` as if it were called ("Return on completion": README.md).
-// When fn ends with `to` unbroken, it returns, and `from` goes on without a switch. Else `to` was stopped meanwhile: fn
-// must end with exit_context, and somebody else resumes `from`, or never does if it is a transition context.
-void call(context *from, context *to, void (*fn)(void *), void *arg) noexcept;
-// In a called context: was it never stopped, so that its fn may return?
-bool unbroken(const context *to) noexcept;
+// The four ways to call fn(arg) on the fresh (or exited) context `to` ("Calls": README.md). When fn ends and `to` is
+// not `broken`, it returns, and so does the call. Else it was stopped meanwhile, and fn must end with exit_context.
+//
+// Stops `from`, which somebody may resume. True: fn has returned; false: `from` was resumed.
+bool call(context *from, context *to, void (*fn)(void *), void *arg) noexcept;
+// From the transition context, which is not saved. Returns when fn has returned.
+void call_from_transition(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept;
+// The same, and `to` runs on the transition stack; when it is stopped it gets that stack, and the transition context
+// its own, so both must have the same size (k->lends_stack).
+void call_on_transition(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept;
 // Stops `from` and runs fn(from, arg) on the carrier's transition context.
 void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept;
+
+// Makes the transition context current without changing stacks, so that code which must not be stopped cannot be;
+// stand_on makes the context that was current so again. A context with its own TLS stays current.
+inline void stand_on_transition(carrier *k) noexcept {
+    if (k->current->shares_tls) *k->slot = k->current = &k->transition;
+}
+inline void stand_on(carrier *k, context *c) noexcept {
+    if (c->shares_tls) *k->slot = k->current = c;
+}
 
 // Ends `from` and runs fn(from, arg) on the carrier's transition context.
 [[noreturn]] void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept;
@@ -139,6 +154,9 @@ inline bool take_home(carrier *k) noexcept {
 
 // The bounds of the calling kernel thread's own stack, for the sanitizers that ask; else empty.
 sys::stack_memory own_stack() noexcept;
+
+// Maps a stack for the carrier's transition context. False: no memory.
+bool map_transition_stack(carrier *k) noexcept;
 
 // Fills in what a carrier knows of its kernel thread; on that thread.
 void init_carrier(carrier *k) noexcept;

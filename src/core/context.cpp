@@ -138,6 +138,10 @@ std::size_t standard_or(std::size_t stack_size) noexcept {
     return stack_size ? stack_size : sys::get_options().stack_size;
 }
 
+std::byte *middle(std::byte *bottom, void *top) noexcept {
+    return bottom + (static_cast<std::byte *>(top) - bottom) / 2;
+}
+
 context *create_full(std::size_t stack_size, int &error) noexcept {
     context *c = allocate_context();
     if (!c) {
@@ -152,6 +156,7 @@ context *create_full(std::size_t stack_size, int &error) noexcept {
     c->tls_base = c->tls->base;
     *c->tls->current_slot = c; // it is the only one to run on this block
     c->stack_top = c->tls->stack_top;
+    c->floor = middle(c->tls->stack_bottom, c->stack_top);
     count_contexts(1);
     error = 0;
     return c;
@@ -170,6 +175,7 @@ unsigned create_bare_contexts(std::size_t stack_size, context **out, unsigned n)
         context *c = out[i];
         c->stack = stacks[i];
         c->stack_top = sys::coloured_top(stacks[i]);
+        c->floor = middle(c->stack.bottom, c->stack_top);
         c->shares_tls = true;
         c->fiber.create();
     }

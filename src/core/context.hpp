@@ -8,6 +8,7 @@
 #include "core/arch/switch.hpp"
 #include "core/sanitizer.hpp"
 #include "core/tls/base.hpp"
+#include "core/unit.hpp"
 #include "sys/memory.hpp"
 
 #include <atomic>
@@ -40,20 +41,23 @@ struct alignas(64) comity_context {
     comity::core::sched *owner = nullptr;  // its scheduler; null: an adopted thread outside every scheduler
     comity::core::carrier *home = nullptr; // native contexts: the only carrier that may run it
     comity::core::context *next = nullptr; // link in a list of its scheduler or of a synchronisation object
-    std::uint64_t called_at = 0;           // core::call: the carrier's count of switches when it was called
+    void *runs = nullptr;                  // the thread whose function it executes (thread layer), or null
     bool shares_tls = false;               // bare, native or promoted: others run on the same TLS block
     comity::core::context_state state = comity::core::context_state::fresh;
-    std::uint32_t id = 0; // for people: `comity bt ID`; 0: free memory (allocate_context)
+    bool broken = false;   // since it was started it was stopped and resumed, so it cannot end by a return
+    bool returned = false; // core::call: what it called has returned
+    std::uint32_t id = 0;  // for people: `comity bt ID`; 0: free memory (allocate_context)
 
     alignas(64) void *stack_top = nullptr;  // where it starts
     comity::core::tls_block *tls = nullptr; // full contexts
     comity::sys::stack_memory stack;        // bare contexts: the stack; full ones have the donor's
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
-    comity::core::carrier *called_on = nullptr; // core::call: the carrier on which it was called
-    void *local = nullptr;                      // comity_context_local
-    comity::core::exception_state caught;       // saved while paused, when the TLS is shared
-    void *hot = nullptr; // what a model keeps with the context from use to use (spmd: the hot team)
+    std::byte *floor = nullptr;           // while the stack pointer is above, it may call others on its own stack
+    comity::unit self;                    // stands for it where units are kept
+    void *local = nullptr;                // comity_context_local
+    comity::core::exception_state caught; // saved while paused, when the TLS is shared
+    void *hot = nullptr;                  // what a model keeps with the context from use to use (spmd: the hot team)
     void (*at_end)(comity::core::context *) =
         nullptr; // frees it; when an adopted thread ends or the context is destroyed
     [[no_unique_address]] comity::core::sanitizer_fiber fiber;
@@ -62,6 +66,10 @@ struct alignas(64) comity_context {
 namespace comity::core {
 
 struct context : comity_context {};
+
+inline context *context_of(unit *self) noexcept {
+    return reinterpret_cast<context *>(reinterpret_cast<std::byte *>(self) - offsetof(comity_context, self));
+}
 
 // The context that runs on this TLS block; null on a thread that Comity never saw. Read through current_context().
 extern "C" {

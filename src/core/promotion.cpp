@@ -26,16 +26,15 @@ constexpr std::size_t transition_stack_size = std::size_t{64} << 10;
 promotion *make_promotion(context *c) noexcept {
     auto *p = new (std::nothrow) promotion;
     if (!p) return nullptr;
-    p->k.transition_stack = sys::map_stack(transition_stack_size);
-    if (!p->k.transition_stack) {
+    p->k.transition.stack = sys::map_stack(transition_stack_size);
+    if (!p->k.transition.stack) {
         delete p;
         return nullptr;
     }
     p->c = c;
     p->k.adopted = true;
     p->k.native = c;
-    p->k.transition.stack = p->k.transition_stack;
-    p->k.transition.stack_top = p->k.transition_stack.top;
+    p->k.transition.stack_top = p->k.transition.stack.top;
     p->k.transition.fiber.create();
     return p;
 }
@@ -98,7 +97,7 @@ void free_promotion(context *c) noexcept {
     if (!p) return;
     forget(&p->k);
     p->k.transition.fiber.destroy();
-    sys::unmap_stack(p->k.transition_stack);
+    sys::unmap_stack(p->k.transition.stack);
     delete p;
     c->tls->promoted = nullptr;
 }

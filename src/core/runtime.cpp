@@ -22,6 +22,8 @@ void contexts_after_fork() noexcept;
 
 namespace {
 
+constexpr std::ptrdiff_t native_stack_to_share = 64 << 10; // bytes
+
 std::atomic<bool> started{false};
 sys::once first_use;
 // Held while Comity starts, and around a fork: no child finds it half started.
@@ -36,8 +38,6 @@ carrier *all_carriers = nullptr; // under carriers_lock
 counters gone;                   // of the carriers that have ended, under carriers_lock
 std::atomic<std::uint64_t> contexts_made{0};
 std::atomic<std::int32_t> awake{0}, most_awake{0};
-
-constexpr std::size_t transition_stack_size = std::size_t{128} << 10;
 
 // ---- Statistics
 
@@ -71,7 +71,7 @@ void at_exit() {
     note_asleep();
     *k->slot = nullptr;
     k->transition.fiber.destroy();
-    sys::unmap_stack(k->transition_stack);
+    sys::unmap_stack(k->transition.stack);
     free_context(k->native);
     delete k;
 }
@@ -210,17 +210,16 @@ carrier *adopt() noexcept {
     ensure_started();
     auto *k = new (std::nothrow) carrier;
     context *native = allocate_context();
-    if (k) k->transition_stack = sys::map_stack(transition_stack_size);
-    if (!k || !native || !k->transition_stack) sys::fatal("adopting a thread", "no memory");
+    if (!k || !native || !map_transition_stack(k)) sys::fatal("adopting a thread", "no memory");
     init_carrier(k);
     k->adopted = true;
     k->native = native;
-    k->transition.stack_top = k->transition_stack.top;
-    k->transition.stack = k->transition_stack; // for the sanitizers; unmapped by its own name
     k->transition.fiber.create();
     native->on = native->home = k;
     native->tls_base = k->tls_base;
     native->shares_tls = true;
+    // The bounds of a kernel thread's own stack are dear to learn, and it mostly has far more than this.
+    native->floor = static_cast<std::byte *>(__builtin_frame_address(0)) - native_stack_to_share;
     native->state = context_state::running;
     const sys::stack_memory own = own_stack();
     native->fiber.adopt_running(own.bottom, own.size());
@@ -268,7 +267,7 @@ void sleep_at_home(carrier *k) noexcept {
     context *native = k->native;
     for (sched *s = native->owner; s && s != &base(); s = s->parent)
         s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
-    if (native->owner) k->current_sched = native->owner;
+    if (native->owner) become(k, native->owner);
     resume(k, native, native_moves, nullptr);
 }
 

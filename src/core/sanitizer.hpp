@@ -50,6 +50,14 @@
 
 namespace comity::core {
 
+// May a context take over the stack of a transition context (lend_stack)? The sanitizers know a stack by its first
+// user.
+#if defined(COMITY_TSAN) || defined(COMITY_ASAN)
+inline constexpr bool stacks_are_lent = false;
+#else
+inline constexpr bool stacks_are_lent = true;
+#endif
+
 #if defined(COMITY_TSAN)
 inline constexpr bool orders_switches = true; // ThreadSanitizer sees the contexts of a carrier as different threads
 #else

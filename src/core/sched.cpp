@@ -76,7 +76,7 @@ COMITY_UNSANITIZED void transfer_entry(void *argument, void *which) {
 
 void enter(carrier *k, sched *child) noexcept {
     chaos_point();
-    k->current_sched = child;
+    become(k, child);
     ++k->count.grants;
     transfer(k, callback::enter, nullptr);
 }
@@ -86,7 +86,7 @@ void yield(carrier *k) noexcept {
     sched *child = k->current_sched;
     sched *parent = child->parent;
     if (!parent) sys::fatal("comity_sched_yield", "the base scheduler has no parent to yield to");
-    k->current_sched = parent;
+    become(k, parent);
     // Who makes work ready first does that, then sees to it that the scheduler wants a hart: so a hart that leaves and
     // finds something wanted takes that upon itself and looks again. Both are changes of the account, so one comes
     // first.
@@ -99,7 +99,7 @@ void yield(carrier *k) noexcept {
             continue;
         if (!stay) break;
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
-        k->current_sched = child;
+        become(k, child);
         transfer(k, callback::enter, nullptr);
     }
     // From here on `child` may be gone, unless its end waits for this very hart.
@@ -119,7 +119,7 @@ void give_way(carrier *k) noexcept {
         to = a - sched::one_hart + sched::one_pin + (sched::wanted_of(a) == 0 ? sched::one_wanted : 0);
     } while (!root->account.compare_exchange_weak(a, to, std::memory_order_acq_rel, // acq_rel[account]
                                                   std::memory_order_relaxed));
-    k->current_sched = root->parent;
+    become(k, root->parent);
     base().stand_in_line(root);
     root->unpin();
     transfer(k, callback::yield, handle(root));
@@ -150,7 +150,7 @@ void go_home(carrier *k, sched *s) noexcept {
     take_home(k);
     for (sched *at = k->native->owner; at != s; at = at->parent)
         at->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
-    k->current_sched = k->native->owner;
+    become(k, k->native->owner);
     resume(k, k->native);
 }
 
@@ -186,7 +186,7 @@ void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcep
     s->magic = sched::registered_magic;
     if (auto *tell = s->parent->callbacks->register_child) tell(handle(s->parent), handle(s));
     c->owner = s;
-    k->current_sched = s;
+    become(k, s);
 }
 
 namespace {
@@ -209,11 +209,11 @@ void resume_registrant(carrier *k, sched *child) noexcept {
     if (c->home && c->home != k) {
         sched *parent = k->current_sched; // by now `child` may end at any time: its thread comes with a hart of its own
         post_home(c);
-        k->current_sched = parent;
+        become(k, parent);
         transfer(k, callback::yield, handle(child));
     }
     child->account.fetch_add(sched::one_hart, std::memory_order_relaxed); // this hart, which stays after all
-    k->current_sched = child;
+    become(k, child);
     resume(k, c);
 }
 
@@ -230,7 +230,7 @@ void unregister_sched(const char *call) noexcept {
     if (auto *tell = parent->callbacks->unregister_child) tell(handle(parent), handle(s));
     s->magic = 0;
     c->owner = parent;
-    k->current_sched = parent;
+    become(k, parent);
     leave_comity(k);
 }
 

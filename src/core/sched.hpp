@@ -23,6 +23,8 @@ struct sched_hooks {
     // unblock for a list (by context::next) of contexts of this scheduler.
     void (*unblock_all)(sched *self, context *first) noexcept;
     const unit_hooks *units = nullptr; // schedulers of units
+    // What the carrier's hart has of the scheduler, for carrier::work; null: nothing.
+    void *(*work_of)(sched *self, const carrier *k) noexcept = nullptr;
 };
 
 // Lives in the 128 bytes of comity_sched.
@@ -62,6 +64,12 @@ struct alignas(64) sched {
     static constexpr std::uint64_t registered_magic = 0x636f6d6974790001; // "comity", 1
 };
 static_assert(sizeof(sched) <= sizeof(comity_sched));
+
+// Makes `s` the scheduler for which the carrier's hart works. The carrier holds one.
+inline void become(carrier *k, sched *s) noexcept {
+    k->current_sched = s;
+    k->work = s->hooks && s->hooks->work_of ? s->hooks->work_of(s, k) : nullptr;
+}
 
 inline comity_sched_t *handle(sched *s) noexcept { return reinterpret_cast<comity_sched_t *>(s); }
 inline sched *unwrap(comity_sched_t *s) noexcept { return reinterpret_cast<sched *>(s); }

@@ -70,7 +70,9 @@ public:
         const std::int64_t b = bottom_.load(std::memory_order_acquire) - 1; // acquire[deque-bottom]
         ring *r = ring_.load(std::memory_order_relaxed);
         if (top_.load(std::memory_order_relaxed) > b || r->at(b).load(std::memory_order_relaxed) != item) return false;
-        return pop() != nullptr;
+        if (shared_) return pop() != nullptr;
+        bottom_.store(b, std::memory_order_release); // release[deque-bottom]
+        return true;
     }
 
     // Anybody. The oldest item; null when there is none or somebody else was faster.

@@ -1,62 +1,24 @@
-// Units: what a scheduler sees of something that can be started. The thread layer makes them, a scheduler of units runs
-// them, and neither knows the other. A unit that was started and stopped is a context, which its scheduler keeps by
-// context::next.
+// Schedulers of units: the seam between what can be started (thread, fork) and what decides when. Neither knows the
+// other. A unit that was started and stopped is a context, which its scheduler keeps by context::next.
 #pragma once
 
 #include "core/sched.hpp"
+#include "core/spinlock.hpp"
+#include "core/unit.hpp"
+#include "pool/deque.hpp"
 
 #include <atomic>
 #include <cstdint>
 
 namespace comity {
 
-struct unit {
-    // Starts the unit: on the carrier's transition context, in the scheduler that the unit was given to. Returns when
-    // the unit has ended without ever having been stopped; else the hart comes back through the scheduler's block
-    // callback or unit_hooks::next.
-    void (*run)(unit *self, core::carrier *k) noexcept = nullptr;
-    unit *next = nullptr;      // link, for whoever holds it: a pool, a list of free ones
-    std::uint8_t priority = 0; // the higher, the sooner, in pools that go by it
-};
-
-// A scheduler that takes units. Its sched::hooks->units is not null.
-struct unit_scheduler : core::sched {
-    // How many units were started and how many have ended on each hart; each written by the hart. For the end of the
-    // scheduler: it may end when the sums agree, with `ended` read first.
-    struct alignas(64) tally {
-        std::atomic<std::uint64_t> created{0}, ended{0};
-        void add_created() noexcept {
-            created.store(created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        }
-        void add_ended() noexcept {
-            const std::uint64_t before = ended.load(std::memory_order_relaxed);
-            ended.store(before + 1, std::memory_order_release); // release[unit-ended]
-        }
-    };
-    tally *tallies = nullptr; // one for each hart
-    unsigned harts = 0;       // how many there are
-    bool implicit = false;    // opened for the first thread that its registrant created, who may not know of it
-    tally &own_tally(const core::carrier *k) const noexcept { return tallies[k->carried->id]; }
-
-    // A unit that lives was created and has not ended; only a unit that lives, or the registrant, creates others. So
-    // when the sum of those that ended, read first, equals the sum of those created, none lived in between. The
-    // registrant, or a hart of the scheduler.
-    bool all_ended() const noexcept {
-        std::uint64_t made = 0, gone = 0;
-        for (unsigned i = 0; i < harts; ++i)
-            gone += tallies[i].ended.load(std::memory_order_acquire); // acquire[unit-ended]
-        for (unsigned i = 0; i < harts; ++i) made += tallies[i].created.load(std::memory_order_relaxed);
-        return made == gone;
-    }
-};
+struct unit_scheduler;
 
 namespace core {
 
 struct unit_hooks {
-    // A fresh unit for the scheduler, which is current on the calling hart. False: no memory for its queue.
-    bool (*push)(unit_scheduler *self, carrier *k, unit *u) noexcept;
-    // Takes the unit back, if it is the newest one that the calling hart has not started.
-    bool (*take_back)(unit_scheduler *self, carrier *k, const unit *u) noexcept;
+    // There is a new unit, and harts that do not know of it.
+    void (*call_help)(unit_scheduler *self) noexcept;
     // Lets others run, if there are any. May switch.
     void (*yield)(unit_scheduler *self, context *c) noexcept;
     // What the hart does next; on the transition context.
@@ -65,10 +27,68 @@ struct unit_hooks {
 
 } // namespace core
 
-// The unit scheduler that is current on the hart, or null.
-inline unit_scheduler *current_unit_scheduler(const core::carrier *k) noexcept {
-    core::sched *s = k->current_sched;
-    return s && s->hooks && s->hooks->units ? static_cast<unit_scheduler *>(s) : nullptr;
+// A scheduler that takes units. Its sched::hooks->units is not null.
+struct unit_scheduler : core::sched {
+    // What a hart has of the scheduler.
+    struct alignas(64) slot {
+        slot(unit_scheduler *s, unsigned n, bool shared) : owner(s), hart(n), fresh(shared) {}
+        unit_scheduler *const owner;
+        const unsigned hart;     // its number
+        pool::deque<unit> fresh; // units that have not started, and parents that started a child first
+        // How many units were created and how many have ended on this hart; written by the hart. For the end of the
+        // scheduler: it may end when the sums agree, with `ended` read first.
+        std::atomic<std::uint64_t> created{0}, ended{0};
+        unsigned turns = 0;           // the hart's
+        std::uint64_t entered_at = 0; // ticks; the hart's
+        alignas(64) core::spinlock lock;
+        core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
+        std::atomic<std::uint32_t> ready{0};             // how many; written under lock
+
+        void add_created() noexcept {
+            created.store(created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        }
+        void add_ended() noexcept {
+            const std::uint64_t before = ended.load(std::memory_order_relaxed);
+            ended.store(before + 1, std::memory_order_release); // release[unit-ended]
+        }
+    };
+    slot *slots = nullptr; // one for each hart, and one for those who have none
+    unsigned harts = 0;    // how many there are
+    bool implicit = false; // opened for the first thread that its registrant created, who may not know of it
+
+    // There is one hart: what only harts touch has no rival.
+    bool alone() const noexcept { return harts == 1; }
+
+    // A fresh unit for the scheduler, on the calling hart, whose slot it is. False: no memory for its queue.
+    [[gnu::always_inline]] bool push(slot &own, unit *u) noexcept {
+        if (!own.fresh.push(u)) [[unlikely]]
+            return false;
+        // Without a fence: the work is not lost if a hart leaves at this moment, the calling one will come to it, or
+        // tell when it gives way.
+        if (could_use_harts()) [[unlikely]]
+            hooks->units->call_help(this);
+        return true;
+    }
+    // Not all harts are here, and none is wanted yet?
+    bool could_use_harts() const noexcept {
+        constexpr std::uint64_t harts_and_wanted = one_pin - 1; // any wanted one makes it more than there are harts
+        return (account.load(std::memory_order_relaxed) & harts_and_wanted) < harts;
+    }
+    // A unit that lives was created and has not ended; only a unit that lives, or the registrant, creates others. So
+    // when the sum of those that ended, read first, equals the sum of those created, none lived in between. The
+    // registrant, or a hart of the scheduler.
+    bool all_ended() const noexcept {
+        std::uint64_t made = 0, gone = 0;
+        for (unsigned i = 0; i < harts; ++i)
+            gone += slots[i].ended.load(std::memory_order_acquire); // acquire[unit-ended]
+        for (unsigned i = 0; i < harts; ++i) made += slots[i].created.load(std::memory_order_relaxed);
+        return made == gone;
+    }
+};
+
+// What the carrier's hart has of the unit scheduler that is current on it; null where none is, or it carries no hart.
+inline unit_scheduler::slot *work_of(const core::carrier *k) noexcept {
+    return static_cast<unit_scheduler::slot *>(k->work);
 }
 
 // The scheduler that a thread gets which is created where no unit scheduler is current: registered by the calling

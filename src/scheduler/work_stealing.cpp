@@ -33,11 +33,9 @@ void on_unblock(comity_sched_t *self, comity_context_t *c) {
 constexpr comity_sched_callbacks_t callbacks{nullptr,  on_unregister, on_request, on_enter,
                                              on_yield, on_block,      on_unblock};
 
-constexpr core::unit_hooks unit_callbacks{
-    [](unit_scheduler *s, carrier *k, unit *u) noexcept { return as_own(s)->push(k, u); },
-    [](unit_scheduler *s, carrier *k, const unit *u) noexcept { return as_own(s)->take_back(k, u); },
-    [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
-    [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); }};
+constexpr core::unit_hooks unit_callbacks{[](unit_scheduler *s) noexcept { as_own(s)->call_help(); },
+                                          [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
+                                          [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); }};
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
@@ -63,7 +61,10 @@ void unblock_all(core::sched *s, context *first) noexcept {
     if (n) static_cast<work_stealing *>(s)->make_ready(head, tail, n);
 }
 
-constexpr core::sched_hooks hooks{other_work, nullptr, unblock_all, &unit_callbacks};
+constexpr core::sched_hooks hooks{other_work, nullptr, unblock_all, &unit_callbacks,
+                                  [](core::sched *s, const carrier *k) noexcept -> void * {
+                                      return &static_cast<work_stealing *>(s)->slots[k->carried->id];
+                                  }};
 
 } // namespace
 
@@ -75,27 +76,24 @@ work_stealing *work_stealing::open() noexcept {
     auto *s = new (std::nothrow) work_stealing;
     auto *slots =
         static_cast<slot *>(::operator new ((n + 1) * sizeof(slot), std::align_val_t{alignof(slot)}, std::nothrow));
-    auto *tallies = new (std::nothrow) tally[n];
-    if (!s || !slots || !tallies) {
+    if (!s || !slots) {
         ::operator delete (slots, std::align_val_t{alignof(slot)});
-        delete[] tallies;
         delete s;
         return nullptr;
     }
-    for (unsigned i = 0; i <= n; ++i) new (&slots[i]) slot(n > 1);
+    for (unsigned i = 0; i <= n; ++i) new (&slots[i]) slot(s, i, n > 1);
     s->harts = n;
-    s->slots_ = slots;
-    s->tallies = tallies;
+    s->slots = slots;
     core::register_sched(s, &scheduler::callbacks);
     s->hooks = &scheduler::hooks;
+    core::become(s->registrant->on, s);
     s->arrives(s->registrant->on);
     return s;
 }
 
 work_stealing::~work_stealing() {
-    for (unsigned i = 0; slots_ && i <= harts; ++i) slots_[i].~slot();
-    ::operator delete (slots_, std::align_val_t{alignof(slot)});
-    delete[] tallies;
+    for (unsigned i = 0; slots && i <= harts; ++i) slots[i].~slot();
+    ::operator delete (slots, std::align_val_t{alignof(slot)});
 }
 
 void work_stealing::close() noexcept {
@@ -124,22 +122,13 @@ void work_stealing::tell_closer() noexcept {
 
 // ---- Work comes
 
-bool work_stealing::push(carrier *k, unit *u) noexcept {
-    if (!slots_[k->carried->id].fresh.push(u)) return false;
-    const std::uint64_t a = account.load(std::memory_order_relaxed);
-    // Without a fence: the work is not lost if a hart leaves at this moment, the calling one will come to it, or tell
-    // when it gives way.
-    if (harts_of(a) < harts && wanted_of(a) == 0) ask_for_harts(1);
-    return true;
-}
-
 void work_stealing::make_ready(context *first, context *last, unsigned n) noexcept {
     pin(); // a context that is ready may run and end the scheduler before we are done here
     if (first->home) {
         core::post_home(first);
     } else {
         carrier *k = core::current_carrier();
-        enqueue(slots_[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, n);
+        enqueue(slots[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, n);
         call_harts(n);
     }
     unpin();
@@ -147,11 +136,12 @@ void work_stealing::make_ready(context *first, context *last, unsigned n) noexce
 
 void work_stealing::enqueue(slot &s, context *first, context *last, unsigned n) noexcept {
     last->next = nullptr;
-    s.lock.lock();
-    (s.last ? s.last->next : s.first) = first;
+    const bool shared = needs_lock(s);
+    if (shared) s.lock.lock();
+    (s.first ? s.last->next : s.first) = first;
     s.last = last;
     s.ready.store(s.ready.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-    s.lock.unlock();
+    if (shared) s.lock.unlock();
 }
 
 // The calling hart, which stays in the scheduler and comes to it itself, puts a context that yielded behind the others.
@@ -159,7 +149,7 @@ void work_stealing::put_back(context *c) noexcept {
     if (c->home)
         core::post_home(c);
     else
-        enqueue(slots_[core::current_carrier()->carried->id], c, c, 1);
+        enqueue(slots[core::current_carrier()->carried->id], c, c, 1);
 }
 
 // There is new work, which must not be left behind: something is wanted afterwards, so that a hart which leaves at this
@@ -191,20 +181,20 @@ bool work_stealing::has_work(const carrier *k) const noexcept { return core::hom
 bool work_stealing::has_queued() const noexcept {
     if (!children_.empty()) return true;
     for (unsigned i = 0; i <= harts; ++i)
-        if (slots_[i].ready.load(std::memory_order_relaxed) != 0 || !slots_[i].fresh.empty()) return true;
+        if (slots[i].ready.load(std::memory_order_relaxed) != 0 || !slots[i].fresh.empty()) return true;
     return false;
 }
 
 context *work_stealing::take_ready(slot &s) noexcept {
     if (s.ready.load(std::memory_order_relaxed) == 0) return nullptr;
-    s.lock.lock();
+    const bool shared = needs_lock(s);
+    if (shared) s.lock.lock();
     context *c = s.first;
     if (c) {
         s.first = c->next;
-        if (!s.first) s.last = nullptr;
         s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
-    s.lock.unlock();
+    if (shared) s.lock.unlock();
     return c;
 }
 
@@ -212,7 +202,7 @@ unit *work_stealing::steal_fresh(carrier *k) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id),
                    from = core::chaos_on ? core::chaos_random() % harts : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
-        slot &victim = slots_[(from + i) % harts];
+        slot &victim = slots[(from + i) % harts];
         if (victim.fresh.empty()) continue;
         if (unit *u = victim.fresh.steal()) {
             ++k->count.steals;
@@ -226,7 +216,7 @@ context *work_stealing::steal_ready(carrier *k, unsigned from) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id);
     for (unsigned i = 0; i < harts; ++i) {
         const unsigned victim = (own + 1 + (from + i) % harts) % (harts + 1);
-        if (context *c = take_ready(slots_[victim])) {
+        if (context *c = take_ready(slots[victim])) {
             if (victim != harts) ++k->count.steals;
             return c;
         }
@@ -236,37 +226,42 @@ context *work_stealing::steal_ready(carrier *k, unsigned from) noexcept {
 
 // Fresh units and contexts that may go on take turns, so that neither can starve the other.
 void work_stealing::next(carrier *k) noexcept {
+    slot &own = *work_of(k);
     for (;;) {
-        slot &own = slots_[k->carried->id];
-        if (should_give_way(k)) give_way(k);
         if (++own.turns % turns_at_home == 0) look_beyond(k);
-        if (own.turns % 2) {
-            if (core::home_ready(k, this)) core::go_home(k, this);
+        if (own.turns % 2)
             if (context *c = take_ready(own)) core::resume(k, c);
-        }
         if (unit *u = core::chaos_chance(4) ? nullptr : own.fresh.pop()) {
-            call_help(own);
+            if (could_use_harts() && !own.fresh.empty()) [[unlikely]]
+                ask_for_harts(1); // a hart that gave way, or none yet, could help
             u->run(u, k);
-            continue;
+        } else {
+            find_work(k, own);
         }
+    }
+}
+
+// There is nothing fresh here. Returns after a unit has ended without being stopped.
+void work_stealing::find_work(carrier *k, slot &own) noexcept {
+    for (;;) {
         if (context *c = take_ready(own)) core::resume(k, c);
         if (core::home_ready(k, this)) core::go_home(k, this);
         if (context *c = steal_ready(k)) core::resume(k, c);
-        if (unit *u = steal_fresh(k)) {
-            u->run(u, k);
-            continue;
-        }
+        if (unit *u = steal_fresh(k)) return u->run(u, k);
         if (core::sched *child = children_.pick()) core::enter(k, child);
         if (!wait_for_work(k)) {
             tell_closer();
             core::yield(k);
         }
+        if (!own.fresh.empty()) return;
     }
 }
 
 // Work beyond the hart's own queues: it would never be found while those are not empty. Everything there has its turn.
 void work_stealing::look_beyond(carrier *k) noexcept {
-    const unsigned turn = slots_[k->carried->id].turns / turns_at_home;
+    if (should_give_way(k)) give_way(k);
+    if (core::home_ready(k, this)) core::go_home(k, this);
+    const unsigned turn = work_of(k)->turns / turns_at_home;
     for (unsigned i = 0; i < 3; ++i) {
         switch ((turn + i) % 3) {
         case 0:
@@ -284,7 +279,7 @@ void work_stealing::look_beyond(carrier *k) noexcept {
 // Others wait for a hart, and this one has been here for long: it goes, the last one only for somebody who has none.
 bool work_stealing::should_give_way(carrier *k) noexcept {
     if (parent != &base() || !base().pressed_by_others(this)) return false;
-    slot &own = slots_[k->carried->id];
+    slot &own = *work_of(k);
     const std::uint64_t now = sys::ticks(), quantum = quantum_us * core::ticks_per_us();
     if (now - own.entered_at <= quantum || now - k->granted_at <= quantum) return false;
     if (harts_of(account.load(std::memory_order_relaxed)) > 1 || base().should_have_the_last(k->carried)) return true;
@@ -296,12 +291,6 @@ void work_stealing::give_way(carrier *k) noexcept {
     if (has_queued()) core::give_way(k);
     tell_closer(); // as in next()
     core::yield(k);
-}
-
-// After a unit ended here and others are left: a hart that gave way, or none yet, could help.
-void work_stealing::call_help(const slot &own) noexcept {
-    const std::uint64_t a = account.load(std::memory_order_relaxed);
-    if (harts_of(a) < harts && wanted_of(a) == 0 && !own.fresh.empty()) ask_for_harts(1);
 }
 
 // A hart of a root waits a little before it leaves: new work mostly follows soon.
@@ -316,33 +305,48 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     return false;
 }
 
+// Most yields look at nothing but the hart's own queues; every few turns, at everything.
 void work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
-    slot &own = slots_[k->carried->id];
-    const bool beyond = (own.turns + 1) % turns_at_home == 0 && has_queued();
-    if (beyond || (!own.fresh.empty() && own.turns % 2) || core::home_ready(k, this) || should_give_way(k)) {
-        core::pause(
-            c,
-            [](context *self, void *s) {
-                auto *scheduler = static_cast<work_stealing *>(s);
-                scheduler->put_back(self);
-                scheduler->next(core::current_carrier());
-            },
-            this);
+    slot &own = *work_of(k);
+    if (++own.turns % turns_at_home == 0 || core::home_ready(k, this)) [[unlikely]] {
+        if (has_work(k) || should_give_way(k)) core::pause(c, yield_and_look_around, this);
         return;
     }
-    ++own.turns;
-    context *other = take_ready(own);
-    if (!other) other = steal_ready(k);
-    if (!other && !own.fresh.empty()) return yield(c); // its turn
-    if (other)
-        core::switch_to(
-            c, other,
-            [](void *self) {
-                auto *before = static_cast<context *>(self);
-                static_cast<work_stealing *>(before->owner)->put_back(before);
-            },
-            c);
+    if (own.turns % 2 && !own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
+    if (context *other = take_ready(own)) {
+        if (alone() && !c->home) { // nobody takes it before it is off its stack
+            enqueue(own, c, c, 1);
+            return core::switch_to(c, other, core::arch::comity_arch_nothing, nullptr);
+        }
+        const auto put_back = [](void *self) {
+            auto *before = static_cast<context *>(self);
+            static_cast<work_stealing *>(before->owner)->put_back(before);
+        };
+        return core::switch_to(c, other, put_back, c);
+    }
+    if (has_queued()) core::pause(c, yield_to_any, this);
+}
+
+void work_stealing::yield_and_look_around(context *c, void *self) {
+    auto *s = static_cast<work_stealing *>(self);
+    s->put_back(c);
+    s->look_beyond(core::current_carrier());
+    s->next(core::current_carrier());
+}
+
+void work_stealing::yield_to_fresh(context *c, void *self) {
+    auto *s = static_cast<work_stealing *>(self);
+    carrier *k = core::current_carrier();
+    s->put_back(c);
+    if (unit *u = work_of(k)->fresh.pop()) u->run(u, k);
+    s->next(k);
+}
+
+void work_stealing::yield_to_any(context *c, void *self) {
+    auto *s = static_cast<work_stealing *>(self);
+    s->put_back(c);
+    s->next(core::current_carrier());
 }
 
 } // namespace scheduler

@@ -24,45 +24,38 @@ public:
     // May switch.
     void close() noexcept;
 
-    bool push(carrier *k, unit *u) noexcept;
-    bool take_back(carrier *k, const unit *u) noexcept { return slots_[k->carried->id].fresh.pop_if(u); }
+    void call_help() noexcept { ask_for_harts(1); }
     void yield(context *c) noexcept;
     void make_ready(context *first, context *last, unsigned n) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
-    void arrives(const carrier *k) noexcept { slots_[k->carried->id].entered_at = sys::ticks(); }
+    void arrives(const carrier *k) noexcept { work_of(k)->entered_at = sys::ticks(); }
     [[noreturn]] void next(carrier *k) noexcept;
     bool has_work(const carrier *k) const noexcept;
 
 private:
-    struct alignas(64) slot {
-        explicit slot(bool shared) : fresh(shared) {}
-        pool::deque<unit> fresh;
-        alignas(64) core::spinlock lock;
-        context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
-        std::atomic<std::uint32_t> ready{0};       // how many; written under lock
-        unsigned turns = 0;                        // the hart's
-        std::uint64_t entered_at = 0;              // ticks; the hart's
-    };
-
     work_stealing() = default;
     ~work_stealing();
-    static context *take_ready(slot &s) noexcept;
+    context *take_ready(slot &s) noexcept;
     unit *steal_fresh(carrier *k) noexcept;
     context *steal_ready(carrier *k, unsigned from = 0) noexcept;
     void ask_for_harts(unsigned n) noexcept;
     bool should_give_way(carrier *k) noexcept;
     [[noreturn]] void give_way(carrier *k) noexcept;
+    void find_work(carrier *k, slot &own) noexcept;
     void look_beyond(carrier *k) noexcept;
     bool has_queued() const noexcept;
-    void call_help(const slot &own) noexcept;
     void put_back(context *c) noexcept;
-    static void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
+    void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
     void call_harts(unsigned n) noexcept;
     bool wait_for_work(carrier *k) noexcept;
+    // What yield() leaves to the transition context: the context that yielded goes behind the others first.
+    static void yield_and_look_around(context *c, void *self);
+    static void yield_to_fresh(context *c, void *self);
+    static void yield_to_any(context *c, void *self);
+    bool needs_lock(const slot &s) const noexcept { return !alone() || &s == &slots[harts]; }
     void tell_closer() noexcept;
 
-    slot *slots_ = nullptr; // one for each hart, and one for those who have none
     core::child_list children_;
     alignas(64) std::atomic<bool> closing_{
         false}; // the registrant waits for the last unit; whoever clears it unblocks him

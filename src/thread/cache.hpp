@@ -1,18 +1,105 @@
-// Descriptors and contexts of threads, kept per hart so that creating one costs a few instructions.
+// Descriptors and contexts of threads, kept per hart so that creating one costs a few instructions. What a hart keeps
+// is touched only by code that holds this hart and does not switch in between.
 #pragma once
 
 #include "thread/thread.hpp"
 
+#include <atomic>
+#include <cstdint>
+
 namespace comity {
 
-// A descriptor; null when there is no memory. k: the calling carrier, with a hart.
-thread *take_descriptor(core::carrier *k) noexcept;
+// Free descriptors, by unit::next.
+struct descriptor_list {
+    thread *first = nullptr;
+    unsigned count = 0;
+    void push(thread *t) noexcept {
+        t->next = first;
+        first = t;
+        ++count;
+    }
+    thread *pop() noexcept {
+        thread *t = first;
+        if (t) {
+            first = static_cast<thread *>(static_cast<comity_thread *>(t->next));
+            --count;
+        }
+        return t;
+    }
+};
+
+// Contexts that have exited, by context::next.
+struct context_list {
+    core::context *first = nullptr;
+    std::atomic<unsigned> count{0}; // written by whoever may push and pop; others read it as a hint
+    void push(core::context *c) noexcept {
+        c->next = first;
+        first = c;
+        count.store(size() + 1, std::memory_order_relaxed);
+    }
+    core::context *pop() noexcept {
+        core::context *c = first;
+        if (c) {
+            first = c->next;
+            count.store(size() - 1, std::memory_order_relaxed);
+        }
+        return c;
+    }
+    void forget_all() noexcept {
+        first = nullptr;
+        count.store(0, std::memory_order_relaxed);
+    }
+    [[nodiscard]] unsigned size() const noexcept { return count.load(std::memory_order_relaxed); }
+};
+
+struct alignas(64) hart_cache {
+    static constexpr unsigned most_contexts = 1024, most_descriptors = 4096;
+    descriptor_list descriptors;
+    context_list contexts[2]; // bare and with their own TLS
+    std::uint32_t generation = 0;
+};
+
+constexpr unsigned most_harts = 1024;
+[[gnu::visibility("hidden")]] extern hart_cache caches[most_harts];
+inline hart_cache &own_cache(const core::carrier *k) noexcept { return caches[k->carried->id]; }
+
+// The rare cases of the functions below.
+thread *make_descriptors(hart_cache &c) noexcept;
+void share_descriptors(thread *t, hart_cache *own) noexcept;
+core::context *take_other_context(const thread *t, core::carrier *k, int &error) noexcept;
+void give_back_other_context(core::context *c, std::uint32_t stack_size, bool own_tls, core::carrier *k) noexcept;
+
+// A descriptor; null when there is no memory. For the calling hart.
+inline thread *take_descriptor(const unit_scheduler::slot &w) noexcept {
+    hart_cache &c = caches[w.hart];
+    thread *t = c.descriptors.pop();
+    return t ? t : make_descriptors(c);
+}
+
 // k: the calling carrier with a hart, or null.
-void give_back_descriptor(thread *t, core::carrier *k) noexcept;
+inline void give_back_descriptor(thread *t, const core::carrier *k) noexcept {
+    hart_cache *own = k ? &own_cache(k) : nullptr;
+    if (own && own->descriptors.count < hart_cache::most_descriptors) [[likely]]
+        return own->descriptors.push(t);
+    share_descriptors(t, own);
+}
 
 // A fresh or exited context as the thread's attributes want it; null with an error number.
-core::context *take_context(const thread *t, core::carrier *k, int &error) noexcept;
+inline core::context *take_context(const thread *t, core::carrier *k, int &error) noexcept {
+    if (t->stack_size == 0 && !t->own_tls) [[likely]]
+        if (core::context *found = own_cache(k).contexts[0].pop()) [[likely]]
+            return found;
+    return take_other_context(t, k, error);
+}
+
 // What take_context gave for a thread with these attributes. k: as above. The context must have exited.
-void give_back_context(core::context *c, std::uint32_t stack_size, bool own_tls, core::carrier *k) noexcept;
+inline void give_back_context(core::context *c, std::uint32_t stack_size, bool own_tls, core::carrier *k) noexcept {
+    if (k && stack_size == 0 && !own_tls) [[likely]] {
+        context_list &list = own_cache(k).contexts[0];
+        if (list.size() < hart_cache::most_contexts) [[likely]]
+            return list.push(c);
+    }
+    give_back_other_context(c, stack_size, own_tls, k);
+}
 
 } // namespace comity

@@ -1,23 +1,21 @@
 #include "thread/thread.hpp"
 
+#include "core/base.hpp"
 #include "core/runtime.hpp"
 #include "sys/message.hpp"
 #include "thread/cache.hpp"
+#include "thread/technique/technique.hpp"
 
 #include <cerrno>
 #include <cstring>
-#include <iterator>
 
 namespace comity {
 
 using core::carrier;
 using core::context;
+using slot = unit_scheduler::slot;
 
 namespace {
-
-constexpr const technique *techniques[] = {&roc_l, &roc_l, &full}; // by comity_technique_t
-
-const technique &how(const thread *t) noexcept { return *techniques[t->how]; }
 
 // The calling carrier if it holds a hart, else null.
 carrier *carrier_with_hart() noexcept {
@@ -25,47 +23,133 @@ carrier *carrier_with_hart() noexcept {
     return k && k->carried ? k : nullptr;
 }
 
-void dispose(thread *t) noexcept {
-    carrier *k = carrier_with_hart();
-    if (how(t).dispose) how(t).dispose(t, k);
-    give_back_descriptor(t, k);
-}
-
-// The scheduler that the caller's threads belong to; opens one where there is none. Null: no memory.
-unit_scheduler *scheduler_for_caller() noexcept {
-    if (carrier *k = carrier_with_hart())
-        if (unit_scheduler *s = current_unit_scheduler(k)) [[likely]]
-            return s;
+// What the caller's hart has of the scheduler that the caller's threads belong to; opens one where there is none. Null:
+// no memory.
+[[gnu::noinline]] slot *work_for_caller() noexcept {
+    carrier *k = core::current_carrier();
+    if (slot *w = k ? work_of(k) : nullptr) return w;
     unit_scheduler *s = open_default_scheduler();
-    if (s) s->implicit = true;
-    return s;
+    if (!s) return nullptr;
+    s->implicit = true;
+    return work_of(core::current_carrier());
 }
 
-// The threads are all joined: the caller gets back what scheduler_for_caller opened.
-void end_if_implicit(const context *c, const unit_scheduler *owner) noexcept {
-    if (!c || !c->on->carried || c->on->current_sched != owner) return;
-    auto *s = static_cast<unit_scheduler *>(c->on->current_sched);
-    if (s->implicit && s->registrant == c && s->all_ended()) end_default_scheduler(s);
+// The current scheduler was opened by work_for_caller: if the caller did that, and no thread lives, it ends.
+[[gnu::noinline]] void end_if_idle(const carrier *k) noexcept {
+    unit_scheduler *s = work_of(k)->owner;
+    if (s->registrant == k->current && s->all_ended()) end_default_scheduler(s);
+}
+
+// ---- The begin of a thread
+
+constexpr comity_thread_attr_t default_attributes{};
+
+bool valid(const comity_thread_attr_t &a) noexcept {
+    unsigned which = 0; // a C program may have put anything there
+    std::memcpy(&which, &a.technique, sizeof which);
+    return which < number_of_techniques && a.stack_size <= UINT32_MAX;
+}
+
+// Fills in a fresh descriptor. The attributes are valid.
+[[gnu::always_inline]] inline void dress(thread *t, const slot *w, const comity_thread_attr_t &a,
+                                         void *(*fn)(void *)) noexcept {
+    t->run = techniques[a.technique].run;
+    t->priority = 0;
+    t->how = static_cast<std::uint8_t>(a.technique);
+    t->own_tls = a.own_tls != 0;
+    t->on_joiner = false;
+    t->stack_size = static_cast<std::uint32_t>(a.stack_size);
+    t->fn = fn;
+    t->owner = w->owner;
+    t->join.store(a.detached ? thread::detached : 0, std::memory_order_relaxed);
+}
+
+// Whatever can fail for want of memory fails here, but for the context that lazy techniques take at the start.
+[[gnu::noinline]] int prepare(thread *&made, const comity_thread_attr_t &a, void *(*fn)(void *)) noexcept {
+    slot *w = work_for_caller();
+    thread *t = w ? take_descriptor(*w) : nullptr;
+    if (!t) return ENOMEM;
+    dress(t, w, a, fn);
+    made = t;
+    if (!how(t).eager) return 0;
+    carrier *k = core::current_carrier();
+    int error = 0;
+    if ((t->c = take_context(t, k, error))) return 0;
+    give_back_descriptor(t, k);
+    if (w->owner->implicit) end_if_idle(k);
+    return error;
+}
+
+// A parent that is bound to its kernel thread, or stands where nothing can be stopped, cannot wait in the queue.
+bool may_start_child(const thread *t, const context *parent) noexcept {
+    return !parent->home && parent->owner == t->owner && parent != &parent->on->transition;
+}
+
+int start_child(thread *t, carrier *k) noexcept {
+    int error = 0;
+    if (!how(t).eager && !(t->c = take_context(t, k, error))) return error;
+    how(t).start(t, k->current);
+    return 0;
+}
+
+[[gnu::noinline]] int launch_failed(thread *t, int error) noexcept {
+    carrier *k = core::current_carrier();
+    slot *w = work_of(k);
+    w->add_ended();
+    dispose(t, k);
+    if (w->owner->implicit) end_if_idle(k);
+    return error;
+}
+
+[[gnu::always_inline]] inline int launch(thread *t, carrier *k, slot *w) noexcept {
+    w->add_created();
+    if (how(t).start && may_start_child(t, k->current)) {
+        const int error = start_child(t, k);
+        return error == 0 ? 0 : launch_failed(t, error);
+    }
+    if (!w->owner->push(*w, t)) [[unlikely]]
+        return launch_failed(t, ENOMEM);
+    return 0;
+}
+
+// Whatever is not the usual case of comity_thread_create.
+[[gnu::noinline]] int create_slowly(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
+                                    void *arg) noexcept {
+    if (!fn || !valid(a) || (!out && !a.detached)) return EINVAL;
+    thread *t = nullptr;
+    if (const int error = prepare(t, a, fn)) return error;
+    t->value = arg;
+    if (out) *out = t; // before it runs: child-first it may be over when launch returns
+    carrier *k = core::current_carrier();
+    return launch(t, k, work_of(k));
 }
 
 // ---- Join
+
+// Changes the word where a thread and its joiner meet, from 0. Where there is one hart only, who changes it holds that.
+bool enter_word(thread *t, std::uintptr_t what, std::uintptr_t &before) noexcept {
+    carrier *k = core::current_carrier();
+    const bool needs_hart = core::base().hart_count() == 1 && !(k && k->carried);
+    if (needs_hart) k = core::enter_comity();
+    before = 0;
+    const bool entered =
+        t->join.compare_exchange_strong(before, what, std::memory_order_acq_rel); // acq_rel[thread-end]
+    if (needs_hart) core::leave_comity(k);
+    return entered;
+}
 
 // On the transition context: the joiner is off its stack.
 void park_joiner(context *c, void *argument) {
     auto *t = static_cast<thread *>(argument);
     carrier *k = core::current_carrier();
-    std::uintptr_t nobody = 0;
-    if (t->join.compare_exchange_strong(nobody, reinterpret_cast<std::uintptr_t>(c),
-                                        std::memory_order_acq_rel)) // acq_rel[thread-end]
-        core::block(k, c);
+    std::uintptr_t before = 0;
+    if (enter_word(t, reinterpret_cast<std::uintptr_t>(c), before)) core::block(k, c);
     core::resume(k, c);
 }
 
 void wait_without_hart(thread *t, context *c) noexcept {
-    std::uintptr_t nobody = 0;
-    if (t->join.compare_exchange_strong(nobody, reinterpret_cast<std::uintptr_t>(c),
-                                        std::memory_order_acq_rel)) // acq_rel[thread-end]
-        core::sleep_without_hart(c->on);
+    std::uintptr_t before = 0;
+    if (enter_word(t, reinterpret_cast<std::uintptr_t>(c), before)) core::sleep_without_hart(c->on);
 }
 
 bool spin_for_end(const thread *t, const carrier *k) noexcept {
@@ -80,44 +164,25 @@ bool spin_for_end(const thread *t, const carrier *k) noexcept {
     return false;
 }
 
-void wait_for_end(thread *t) noexcept {
+// 0 when the thread has ended, else the error number of joining it.
+[[gnu::noinline]] int wait_for_end(thread *t, std::uintptr_t state) noexcept {
+    if (thread_of(core::current_context()) == t) return EDEADLK;
+    if (state != 0) return EINVAL;
     context *c = core::adopt()->current;
     carrier *k = c->on;
-    if (!k->carried) return wait_without_hart(t, c);
-    if (k->current_sched == t->owner && c->owner == t->owner && how(t).run_for &&
-        t->owner->hooks->units->take_back(t->owner, k, t))
-        return how(t).run_for(t, c);
-    if (!spin_for_end(t, k)) core::pause(c, park_joiner, t);
+    if (!k->carried)
+        wait_without_hart(t, c);
+    else if (!spin_for_end(t, k))
+        core::pause(c, park_joiner, t);
+    return t->join.load(std::memory_order_acquire) == thread::ended ? 0 : EINVAL; // acquire[thread-end]
 }
 
-// ---- The end of a thread
-
-void end_on_transition(context *, void *argument) {
-    auto *t = static_cast<thread *>(argument);
-    carrier *k = core::current_carrier();
-    unit_scheduler *s = t->owner;
-    if (how(t).left) how(t).left(t, k);
-    if (context *waiter = publish_end(t, k)) core::resume(k, waiter);
-    s->hooks->units->next(s, k);
+// May the calling context run the thread? What runs on a transition context cannot be stopped.
+bool may_run(const thread *t, const carrier *k) noexcept {
+    return k->current != &k->transition || t->how == COMITY_TECHNIQUE_STACKLESS;
 }
 
 } // namespace
-
-context *publish_end(thread *t, carrier *k) noexcept {
-    t->owner->own_tally(k).add_ended();
-    const std::uintptr_t before = t->join.exchange(thread::ended, std::memory_order_acq_rel); // acq_rel[thread-end]
-    if (before == 0) return nullptr;
-    if (before == thread::detached) {
-        dispose(t);
-        return nullptr;
-    }
-    auto *waiter = reinterpret_cast<context *>(before);
-    if (waiter->owner == k->current_sched && (!waiter->home || waiter->home == k)) return waiter;
-    core::unblock(waiter);
-    return nullptr;
-}
-
-void leave_context(thread *t) noexcept { core::exit_context(static_cast<context *>(t->c), end_on_transition, t); }
 
 } // namespace comity
 
@@ -131,101 +196,89 @@ int comity_threads_begin(void) { return open_default_scheduler() ? 0 : ENOMEM; }
 
 void comity_threads_end(void) {
     carrier *k = core::current_carrier();
-    unit_scheduler *s = k && k->carried ? current_unit_scheduler(k) : nullptr;
-    if (!s || s->registrant != k->current || s->implicit)
+    slot *w = k ? work_of(k) : nullptr;
+    const thread *t = k ? thread_of(k->current) : nullptr; // one of the scheduler's may run on the registrant's stack
+    if (!w || w->owner->registrant != k->current || w->owner->implicit || (t && t->owner == w->owner))
         sys::fatal("comity_threads_end",
                    "the caller's scheduler of threads was not opened by comity_threads_begin in this context");
-    end_default_scheduler(s);
+    end_default_scheduler(w->owner);
 }
 
 int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void **data) {
-    static constexpr comity_thread_attr_t defaults{};
-    const comity_thread_attr_t &a = attr ? *attr : defaults;
-    unsigned which = 0; // a C program may have put anything there
-    std::memcpy(&which, &a.technique, sizeof which);
-    if (!fn || !out || which >= std::size(techniques) || a.stack_size > UINT32_MAX) return EINVAL;
-    unit_scheduler *s = scheduler_for_caller();
-    carrier *k = core::current_carrier();
-    thread *t = s ? take_descriptor(k) : nullptr;
-    if (!t) return ENOMEM;
-    t->fn = fn;
-    t->arg = t->data;
-    t->owner = s;
-    t->stack_size = static_cast<std::uint32_t>(a.stack_size);
-    t->own_tls = a.own_tls != 0;
-    t->how = static_cast<std::uint8_t>(which);
-    t->run = how(t).run;
-    t->join.store(a.detached ? thread::detached : 0, std::memory_order_relaxed);
-    if (const int error = how(t).prepare(t, k)) {
-        give_back_descriptor(t, k);
-        end_if_implicit(k->current, s);
-        return error;
-    }
+    const comity_thread_attr_t &a = attr ? *attr : default_attributes;
+    if (!fn || !out || !valid(a)) return EINVAL;
+    thread *t = nullptr;
+    if (const int error = prepare(t, a, fn)) return error;
+    t->value = t->data;
     if (data) *data = t->data;
     *out = t;
     return 0;
 }
 
 int comity_thread_launch(comity_thread_t *handle) {
-    auto *t = static_cast<thread *>(handle);
     carrier *k = core::current_carrier();
-    unit_scheduler *s = t->owner;
-    s->own_tally(k).add_created();
-    if (s->hooks->units->push(s, k, t)) [[likely]]
-        return 0;
-    s->own_tally(k).add_ended();
-    dispose(t);
-    end_if_implicit(k->current, s);
-    return ENOMEM;
+    return launch(static_cast<thread *>(handle), k, work_of(k));
 }
 
 int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void *arg) {
-    comity_thread_t *t = nullptr;
-    if (!out && !(attr && attr->detached)) return EINVAL;
-    if (const int error = comity_thread_prepare(&t, attr, fn, nullptr)) [[unlikely]]
-        return error;
-    t->arg = arg;
-    if (out) *out = t;
-    return comity_thread_launch(t);
+    const comity_thread_attr_t &a = attr ? *attr : default_attributes;
+    const carrier *k = core::current_carrier();
+    slot *w = k ? work_of(k) : nullptr;
+    if (!w || !fn || !out || !valid(a) || !is_plain(techniques[a.technique])) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    thread *t = caches[w->hart].descriptors.pop();
+    if (!t) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    dress(t, w, a, fn);
+    t->value = arg;
+    *out = t;
+    w->add_created();
+    if (!w->owner->push(*w, t)) [[unlikely]]
+        return launch_failed(t, ENOMEM);
+    return 0;
 }
 
 int comity_thread_join(comity_thread_t *handle, void **result) {
     auto *t = static_cast<thread *>(handle);
+    carrier *k = core::current_carrier();
     const std::uintptr_t state = t->join.load(std::memory_order_acquire); // acquire[thread-end]
     if (state != thread::ended) {
-        if (thread_of(core::current_context()) == t) return EDEADLK;
-        if (state != 0) return EINVAL;
-        wait_for_end(t);
-        if (t->join.load(std::memory_order_acquire) != thread::ended) // acquire[thread-end]
-            return EINVAL;
+        slot *w = k ? work_of(k) : nullptr;
+        if (state == 0 && w && w->owner == t->owner && may_run(t, k) && w->fresh.pop_if(t)) {
+            how(t).run_for(t, k->current);
+        } else if (const int error = wait_for_end(t, state)) {
+            return error;
+        }
+        k = core::current_carrier();
     }
-    if (result) *result = t->result;
-    const unit_scheduler *owner = t->owner;
-    dispose(t);
-    end_if_implicit(core::current_context(), owner);
+    if (result) *result = t->value;
+    dispose(t, k && k->carried ? k : nullptr);
+    if (const slot *w = k ? work_of(k) : nullptr; w && w->owner->implicit) [[unlikely]]
+        end_if_idle(k);
     return 0;
 }
 
 int comity_thread_detach(comity_thread_t *handle) {
     auto *t = static_cast<thread *>(handle);
-    std::uintptr_t state = 0;
-    if (t->join.compare_exchange_strong(state, thread::detached, std::memory_order_acq_rel)) // acq_rel[thread-end]
-        return 0;
-    if (state != thread::ended) return EINVAL;
-    dispose(t);
+    std::uintptr_t before = 0;
+    if (enter_word(t, thread::detached, before)) return 0;
+    if (before != thread::ended) return EINVAL;
+    dispose(t, carrier_with_hart());
     return 0;
 }
 
 void comity_thread_yield(void) {
-    carrier *k = carrier_with_hart();
-    unit_scheduler *s = k ? current_unit_scheduler(k) : nullptr;
-    if (s && k->current->owner == s) s->hooks->units->yield(s, k->current);
+    const carrier *k = core::current_carrier();
+    if (slot *w = k ? work_of(k) : nullptr; w && k->current->owner == w->owner)
+        w->owner->hooks->units->yield(w->owner, k->current);
 }
 
 void comity_thread_exit(void *result) {
     thread *t = thread_of(core::current_context());
     if (!t) sys::fatal("comity_thread_exit", "the caller is not a thread of Comity");
-    t->result = result;
+    if (t->how == COMITY_TECHNIQUE_STACKLESS) sys::fatal("comity_thread_exit", "a stackless thread ends by returning");
+    t->value = result;
+    if (t->on_joiner) leave_joiner(t);
     leave_context(t);
 }
 

@@ -9,17 +9,19 @@
 #include <cstddef>
 #include <cstdint>
 
+// Two cache lines; a thread created in C touches the first only. While it runs, `next` is its technique's.
 struct alignas(64) comity_thread : comity::unit {
+    std::uint8_t how = 0;         // its technique: an index into `techniques`
+    bool own_tls = false;         // it needs a full context
+    bool on_joiner = false;       // it runs on the stack of the context that joins it
+    std::uint32_t stack_size = 0; // 0: the default
     void *(*fn)(void *) = nullptr;
-    void *arg = nullptr;
-    void *result = nullptr;             // written by the thread before `join`
-    comity::core::context *c = nullptr; // full: from the creation; roc_l: from the start
+    void *value = nullptr; // fn's argument, then its result; written by the thread before `join`
     comity::unit_scheduler *owner = nullptr;
     // 0: it has not ended and nobody waits; `ended`; `detached`; else the context that waits. Changed by exchange.
     std::atomic<std::uintptr_t> join{0};
-    std::uint32_t stack_size = 0; // 0: the default
-    bool own_tls = false;
-    std::uint8_t how = 0; // index of its technique
+    comity::core::context *c = nullptr; // where it runs, from its start; eager techniques: from its creation
+
     alignas(16) std::byte data[COMITY_THREAD_DATA];
 
     static constexpr std::uintptr_t ended = 1, detached = 2;
@@ -28,42 +30,28 @@ struct alignas(64) comity_thread : comity::unit {
 namespace comity {
 
 struct thread : comity_thread {};
+static_assert(sizeof(thread) == 128);
 
 // What a technique does (technique/). All run on a hart of the thread's scheduler.
 struct technique {
-    // Gets what the thread needs before it is pushed. An error number.
-    int (*prepare)(thread *t, core::carrier *k) noexcept;
-    // unit::run.
+    // unit::run of a thread that has not started.
     void (*run)(unit *t, core::carrier *k) noexcept;
-    // The calling context joins a thread that was taken back from its queue: runs it, and returns when it has ended.
-    // Null: then no thread is.
+    // The calling context joins a thread that it took back from its queue: runs it, and returns when it has ended.
+    // Null: then none is taken back.
     void (*run_for)(thread *t, core::context *joiner) noexcept;
-    // The thread has left its context for good; on the transition context. Null: nothing to do.
-    void (*left)(thread *t, core::carrier *k) noexcept;
-    // Nobody will use the thread any more. On any thread; k: with a hart, or null. Null: nothing to do.
-    void (*dispose)(thread *t, core::carrier *k) noexcept;
+    // Starts the thread at its creation, and the parent waits in a queue meanwhile. Null: parent-first techniques.
+    void (*start)(thread *t, core::context *parent) noexcept;
+    bool eager; // the context belongs to the thread from its creation until it is disposed of, not from start to end
 };
 
-extern const technique full, roc_l;
-
-// The functions that contexts of threads run, with the thread as argument: by them thread_of knows such a context.
-void full_main(void *t) noexcept;
-void roc_l_main(void *t) noexcept;
-void roc_l_main_for(void *t) noexcept;
+inline constexpr unsigned number_of_techniques = 13;
+[[gnu::visibility(
+    "hidden")]] extern const technique techniques[number_of_techniques]; // by comity_technique_t; technique/table.cpp
+// Its threads need nothing at their creation but a descriptor, and only go into the queue.
+inline bool is_plain(const technique &h) noexcept { return !h.eager && !h.start; }
+inline const technique &how(const thread *t) noexcept { return techniques[t->how]; }
 
 // The thread that runs on the context, or null.
-inline thread *thread_of(const core::context *c) noexcept {
-    const bool is_thread = c && (c->fn == roc_l_main || c->fn == roc_l_main_for || c->fn == full_main);
-    return is_thread ? static_cast<thread *>(c->arg) : nullptr;
-}
-
-// ---- For techniques
-
-// Counts the thread as ended and tells who waits for it. Returns a context that waits and that can go on on this hart
-// (the caller resumes it), else null. The thread may be gone afterwards.
-core::context *publish_end(thread *t, core::carrier *k) noexcept;
-
-// Ends the calling thread on the transition context, whatever happened to it before.
-[[noreturn]] void leave_context(thread *t) noexcept;
+inline thread *thread_of(const core::context *c) noexcept { return c ? static_cast<thread *>(c->runs) : nullptr; }
 
 } // namespace comity

@@ -1,4 +1,4 @@
-// The machine's context switch: four primitives, one assembly file per ABI.
+// The machine's context switch: a few primitives, one assembly file per ABI.
 #pragma once
 
 namespace comity::core::arch {
@@ -19,6 +19,14 @@ void comity_arch_save_call(void **save, void *stack_top, entry_fn entry, void *a
 // returns, the caller goes on by an ordinary return, without its registers being loaded (return on completion: Iwasaki,
 // section 3.4.1); if the caller is resumed from *save by a switch instead, entry must not return.
 void comity_arch_call(void **save, void *stack_top, entry_fn entry, void *a, void *b);
+
+// Calls entry(a, b) on the stack that ends at stack_top and saves nothing: the caller goes on by an ordinary return, or
+// never (stack separation: Iwasaki, section 3.4.2).
+void comity_arch_call_on(void *stack_top, entry_fn entry, void *a, void *b);
+
+// Calls entry(a, b) on the caller's own stack and saves the caller in *save. It goes on when entry returns, or when
+// somebody on this stack gives up all that stands on it since, by comity_arch_resume(*save, …).
+void comity_arch_call_here(void **save, entry_fn entry, void *a, void *b);
 
 // Calls entry(a, b) on the stack that ends at stack_top; the current stack's contents are dead.
 [[noreturn]] void comity_arch_jump_call(void *stack_top, entry_fn entry, void *a, void *b);

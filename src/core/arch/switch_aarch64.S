@@ -116,6 +116,53 @@ comity_arch_call:
         .cfi_endproc
         .size   comity_arch_call, .-comity_arch_call
 
+/* void comity_arch_call_on(void *stack_top /x0/, entry_fn entry /x1/, void *a /x2/, void *b /x3/) */
+        .globl  comity_arch_call_on
+        .hidden comity_arch_call_on
+        .type   comity_arch_call_on, %function
+        .p2align 4
+comity_arch_call_on:
+        .cfi_startproc
+        hint    #34
+        mov     x9, sp
+        .cfi_endproc
+        .cfi_startproc                  /* from here on a backtrace ends: the stack is new */
+        .cfi_undefined x30
+        mov     sp, x0
+        stp     x9, x30, [sp, #-16]!
+        mov     x9, x1
+        mov     x0, x2
+        mov     x1, x3
+        blr     x9
+        ldp     x9, x30, [sp]
+        mov     sp, x9
+        ret
+        .cfi_endproc
+        .size   comity_arch_call_on, .-comity_arch_call_on
+
+/* void comity_arch_call_here(void **save /x0/, entry_fn entry /x1/, void *a /x2/, void *b /x3/) */
+        .globl  comity_arch_call_here
+        .hidden comity_arch_call_here
+        .type   comity_arch_call_here, %function
+        .p2align 4
+comity_arch_call_here:
+        .cfi_startproc
+        hint    #34
+        FRAME_SAVE
+        mov     x9, sp
+        str     x9, [x0]
+        mov     x9, x1
+        mov     x0, x2
+        mov     x1, x3
+        blr     x9
+        ldr     x30, [sp, #8]           /* entry has left the saved registers as they were: drop the frame */
+        add     sp, sp, #FRAME
+        .cfi_adjust_cfa_offset -FRAME
+        .cfi_restore x30
+        ret
+        .cfi_endproc
+        .size   comity_arch_call_here, .-comity_arch_call_here
+
 /* void comity_arch_jump_call(void *stack_top /x0/, entry_fn entry /x1/, void *a /x2/, void *b /x3/) */
         .globl  comity_arch_jump_call
         .hidden comity_arch_jump_call

@@ -23,15 +23,14 @@
         stmxcsr (%rsp); \
         fnstcw  4(%rsp)
 
-        /* Loading a control word that is already in force costs tens of cycles, so compare first. `live` is scratch below rsp. */
-#define FRAME_RESTORE \
-        stmxcsr -8(%rsp); \
-        movl    -8(%rsp), %eax; \
+        /* Loading a control word that is already in force costs tens of cycles, so compare first. `live`: the control words in
+           force, as FRAME_SAVE stores them. */
+#define FRAME_RESTORE(live) \
+        movl    live, %eax; \
         cmpl    (%rsp), %eax; \
         je      1f; \
         ldmxcsr (%rsp); \
-1:      fnstcw  -8(%rsp); \
-        movzwl  -8(%rsp), %eax; \
+1:      movzwl  4+live, %eax; \
         cmpw    4(%rsp), %ax; \
         je      2f; \
         fldcw   4(%rsp); \
@@ -55,8 +54,9 @@ comity_arch_switch:
         endbr64
         FRAME_SAVE
         movq    %rsp, (%rdi)
+        movq    %rsp, %r8
         movq    %rsi, %rsp
-        FRAME_RESTORE
+        FRAME_RESTORE(0(%r8))
         movq    %rcx, %rdi
         jmp     *%rdx                   /* returns to the caller of the saved switch */
         .cfi_endproc
@@ -112,6 +112,50 @@ comity_arch_call:
         .cfi_endproc
         .size   comity_arch_call, .-comity_arch_call
 
+/* void comity_arch_call_on(void *stack_top /rdi/, entry_fn entry /rsi/, void *a /rdx/, void *b /rcx/) */
+        .globl  comity_arch_call_on
+        .hidden comity_arch_call_on
+        .type   comity_arch_call_on, @function
+        .p2align 4
+comity_arch_call_on:
+        .cfi_startproc
+        endbr64
+        movq    %rsp, %rax
+        .cfi_endproc
+        .cfi_startproc                  /* from here on a backtrace ends: the stack is new */
+        .cfi_undefined rip
+        movq    %rdi, %rsp
+        pushq   %rax                    /* twice: the stack stays aligned */
+        pushq   %rax
+        movq    %rsi, %rax
+        movq    %rdx, %rdi
+        movq    %rcx, %rsi
+        call    *%rax
+        popq    %rsp
+        ret
+        .cfi_endproc
+        .size   comity_arch_call_on, .-comity_arch_call_on
+
+/* void comity_arch_call_here(void **save /rdi/, entry_fn entry /rsi/, void *a /rdx/, void *b /rcx/) */
+        .globl  comity_arch_call_here
+        .hidden comity_arch_call_here
+        .type   comity_arch_call_here, @function
+        .p2align 4
+comity_arch_call_here:
+        .cfi_startproc
+        endbr64
+        FRAME_SAVE
+        movq    %rsp, (%rdi)
+        movq    %rsi, %rax
+        movq    %rdx, %rdi
+        movq    %rcx, %rsi
+        call    *%rax
+        addq    $56, %rsp               /* entry has left the saved registers as they were: drop the frame */
+        .cfi_adjust_cfa_offset -56
+        ret
+        .cfi_endproc
+        .size   comity_arch_call_here, .-comity_arch_call_here
+
 /* void comity_arch_jump_call(void *stack_top /rdi/, entry_fn entry /rsi/, void *a /rdx/, void *b /rcx/) */
         .globl  comity_arch_jump_call
         .hidden comity_arch_jump_call
@@ -143,7 +187,9 @@ comity_arch_resume:
         .cfi_def_cfa rsp, 64
         endbr64
         movq    %rdi, %rsp
-        FRAME_RESTORE
+        stmxcsr -8(%rsp)                /* below rsp: scratch */
+        fnstcw  -4(%rsp)
+        FRAME_RESTORE(-8(%rsp))
         movq    %rdx, %rdi
         jmp     *%rsi
         .cfi_endproc

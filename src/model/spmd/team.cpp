@@ -116,7 +116,7 @@ void team::enter_region(carrier *k) noexcept {
     if (lingering && registered()) {
         account.fetch_add(one_hart, std::memory_order_acq_rel); // acq_rel[account]
         master->owner = this;
-        k->current_sched = this;
+        core::become(k, this);
     } else {
         core::register_sched(this, &team_callbacks);
         hooks = &team_hooks;
@@ -128,7 +128,7 @@ void team::leave_region(carrier *k) noexcept {
     if (generation != core::generation()) { // nobody else is in this team; nor will it be used again
         magic = 0;
         master->owner = parent;
-        k->current_sched = parent;
+        core::become(k, parent);
         core::leave_comity(k);
         return;
     }
@@ -137,7 +137,7 @@ void team::leave_region(carrier *k) noexcept {
         want_none();                                            // or harts would be woken for nothing
         account.fetch_sub(one_hart, std::memory_order_acq_rel); // acq_rel[account]
         master->owner = &base();
-        k->current_sched = &base();
+        core::become(k, &base());
         core::leave_comity(k);
     } else {
         core::unregister_sched("a team's end");

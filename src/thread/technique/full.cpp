@@ -1,38 +1,23 @@
-// Full (Iwasaki, section 3.3): a thread has its context from its creation to its end.
-#include "thread/cache.hpp"
-
-#include "core/carrier.hpp"
+// Full and Full-L (Iwasaki, sections 3.3.3 and 3.4.3): a thread starts and ends by a switch. Full has its context from
+// its creation, Full-L from its start.
+#include "thread/technique/technique.hpp"
 
 namespace comity {
 
-using core::carrier;
-
-namespace {
-
-int prepare(thread *t, carrier *k) noexcept {
-    int error = 0;
-    t->c = take_context(t, k, error);
-    return t->c ? 0 : error;
-}
-
-void run(unit *u, carrier *k) noexcept {
+template <bool eager> void run_by_switch(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
-    t->c->owner = t->owner;
-    core::start(k, static_cast<core::context *>(t->c), full_main, t);
+    core::start(k, get_context<eager>(t, k), run_and_leave, t);
 }
 
-void dispose(thread *t, carrier *k) noexcept {
-    give_back_context(static_cast<core::context *>(t->c), t->stack_size, t->own_tls, k);
+template <bool eager> void join_by_switch(thread *t, core::context *joiner) noexcept {
+    core::context *c = get_context<eager>(t, joiner->on);
+    t->join.store(reinterpret_cast<std::uintptr_t>(joiner), std::memory_order_relaxed);
+    core::switch_start(joiner, c, run_and_leave, t, core::arch::comity_arch_nothing, nullptr);
 }
 
-} // namespace
-
-void full_main(void *argument) noexcept {
-    auto *t = static_cast<thread *>(argument);
-    t->result = t->fn(t->arg);
-    leave_context(t);
-}
-
-constexpr technique full{prepare, run, nullptr, nullptr, dispose};
+template void run_by_switch<true>(unit *, core::carrier *) noexcept;
+template void run_by_switch<false>(unit *, core::carrier *) noexcept;
+template void join_by_switch<true>(thread *, core::context *) noexcept;
+template void join_by_switch<false>(thread *, core::context *) noexcept;
 
 } // namespace comity

@@ -1,0 +1,21 @@
+// Units: what can be run next. A scheduler picks them, a pool keeps them; what they are is known to whoever made them.
+#pragma once
+
+#include <cstdint>
+
+namespace comity {
+
+namespace core {
+struct carrier;
+}
+
+struct unit {
+    // Runs the unit: on the carrier's transition context, in the scheduler that it was given to. Returns when it has
+    // ended without ever having been stopped; else the hart comes back through the scheduler's block callback or
+    // unit_hooks::next.
+    void (*run)(unit *self, core::carrier *k) noexcept = nullptr;
+    unit *next = nullptr;      // link, for whoever holds it: a pool, a list of free ones
+    std::uint8_t priority = 0; // the higher, the sooner, in pools that go by it
+};
+
+} // namespace comity

@@ -1,0 +1,55 @@
+// C-Full, C-Full-E, C-RoC and C-RoC-E: child-first (Iwasaki, sections 3.3.4 and 3.5). The thread starts at its
+// creation, and its parent waits in the hart's queue of fresh units, where others may steal it. The -E release the
+// context at the thread's end (eager stack release), the others when the thread is disposed of.
+//
+// A thread that ends takes its parent out of the queue if that is still the newest there. In the RoC variants, if the
+// thread itself was never stopped either, nothing stands between the two and it returns.
+#include "thread/technique/technique.hpp"
+
+namespace comity {
+
+using core::carrier;
+using core::context;
+
+namespace {
+
+// unit::run of a parent.
+void resume_parent(unit *u, carrier *k) noexcept { core::resume(k, core::context_of(u)); }
+
+// On the thread's stack: the parent is off its own, and may go on elsewhere from now on.
+void expose_parent(thread *t) noexcept {
+    t->next->run = resume_parent;
+    if (!t->owner->push(*work_of(t->c->on), t->next)) [[unlikely]]
+        core::unblock(core::context_of(t->next)); // no memory for the queue: the list of ready contexts needs none
+}
+
+void leaving_main(void *argument) noexcept {
+    auto *t = static_cast<thread *>(argument);
+    expose_parent(t);
+    run_and_leave(t); // the hart then finds the parent, or whatever else there is
+}
+
+void returning_main(void *argument) noexcept {
+    auto *t = static_cast<thread *>(argument);
+    unit *const parent = t->next;
+    expose_parent(t);
+    t->value = t->fn(t->value);
+    if (t->c->broken || !work_of(t->c->on)->fresh.pop_if(parent)) leave_context(t);
+}
+
+} // namespace
+
+void start_by_switch(thread *t, context *parent) noexcept {
+    t->next = &parent->self;
+    core::switch_start(parent, own_context(t), leaving_main, t, core::arch::comity_arch_nothing, nullptr);
+}
+
+void start_by_call(thread *t, context *parent) noexcept {
+    t->next = &parent->self;
+    if (!core::call(parent, own_context(t), returning_main, t)) return;
+    part_from_context(t, parent->on);
+    if (context *waiter = publish_end(t, parent->on)) [[unlikely]]
+        core::unblock(waiter);
+}
+
+} // namespace comity

@@ -1,0 +1,43 @@
+// A thread that has not started and whose joiner has it at hand runs on the joiner's own stack: the joiner would wait
+// for this thread and nothing else, so it loses nothing, and when the thread is stopped the two are stopped together.
+// Only the end is a matter of its own: comity_thread_exit gives up what stands on the stack since the call.
+#include "thread/technique/technique.hpp"
+
+namespace comity {
+
+using core::carrier;
+using core::context;
+
+namespace {
+
+void call_thread(void *argument, void *) {
+    auto *t = static_cast<thread *>(argument);
+    t->value = t->fn(t->value);
+}
+
+bool has_room(const context *c) noexcept {
+    const carrier *k = c->on;
+    const std::byte *floor = k->guest == c ? k->transition.floor : c->floor;
+    // ThreadSanitizer keeps a stack of calls of its own, which leave_joiner would upset.
+    return !core::orders_switches && static_cast<std::byte *>(__builtin_frame_address(0)) > floor;
+}
+
+} // namespace
+
+void run_on_joiner(thread *t, context *joiner) noexcept {
+    if (t->own_tls || t->stack_size != 0 || !has_room(joiner)) return join_by_call<false>(t, joiner);
+    t->join.store(reinterpret_cast<std::uintptr_t>(joiner), std::memory_order_relaxed);
+    t->c = joiner;
+    t->on_joiner = true;
+    void *const before = joiner->runs;
+    joiner->runs = t;
+    core::arch::comity_arch_call_here(reinterpret_cast<void **>(&t->next), call_thread, t, nullptr);
+    joiner->runs = before;
+    work_of(joiner->on)->add_ended();
+}
+
+void leave_joiner(thread *t) noexcept {
+    core::arch::comity_arch_resume(t->next, core::arch::comity_arch_nothing, nullptr);
+}
+
+} // namespace comity

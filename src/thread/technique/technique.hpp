@@ -1,0 +1,103 @@
+// What the techniques share, and the functions that make them up: table.cpp combines them. README.md.
+#pragma once
+
+#include "core/carrier.hpp"
+#include "sys/message.hpp"
+#include "thread/cache.hpp"
+
+namespace comity {
+
+// ---- Contexts
+
+// Dresses the context that the thread has for it.
+inline core::context *own_context(thread *t) noexcept {
+    core::context *c = t->c;
+    c->owner = t->owner;
+    c->runs = t;
+    return c;
+}
+
+// Gives a thread that starts a context to run on; an eager one has it. Ends the program when there is none to be had.
+template <bool eager> core::context *get_context(thread *t, core::carrier *k) noexcept {
+    if constexpr (!eager) {
+        int error = 0;
+        t->c = take_context(t, k, error);
+        if (!t->c) [[unlikely]]
+            sys::fatal("starting a thread",
+                       "no memory for its stack, or no thread-local storage; see COMITY_STACK_SIZE");
+    }
+    return own_context(t);
+}
+
+// The thread has left its context for good.
+inline void part_from_context(thread *t, core::carrier *k) noexcept {
+    if (!how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls, k);
+}
+
+// ---- The end
+
+// What a context runs for a thread: it returns if the context was never stopped, else it leaves for good.
+void run_and_return(void *t) noexcept;
+// The same, and always leaves.
+void run_and_leave(void *t) noexcept;
+
+// Nobody will use the thread any more. k: the calling carrier with a hart, or null.
+inline void dispose(thread *t, core::carrier *k) noexcept {
+    if (how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls, k);
+    give_back_descriptor(t, k);
+}
+
+// Writes the end into the word where a thread and its joiner meet, and returns what stood there.
+inline std::uintptr_t exchange_end(thread *t, const unit_scheduler *s) noexcept {
+    if (!s->alone()) return t->join.exchange(thread::ended, std::memory_order_acq_rel); // acq_rel[thread-end]
+    const std::uintptr_t before = t->join.load(std::memory_order_relaxed); // only who holds the hart writes it
+    t->join.store(thread::ended, std::memory_order_release);               // release[thread-end]
+    return before;
+}
+
+// Counts the thread as ended and tells who waits for it. Returns a context that waits and that can go on on this hart
+// (the caller resumes it), else null. The thread may be gone afterwards.
+inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
+    unit_scheduler::slot *w = work_of(k);
+    w->add_ended();
+    const std::uintptr_t before = exchange_end(t, w->owner);
+    if (before == 0) [[likely]]
+        return nullptr;
+    if (before == thread::detached) {
+        dispose(t, k);
+        return nullptr;
+    }
+    auto *waiter = reinterpret_cast<core::context *>(before);
+    if (waiter->owner == w->owner && (!waiter->home || waiter->home == k)) return waiter;
+    core::unblock(waiter);
+    return nullptr;
+}
+
+// Ends a thread on the transition context, whatever happened to it before.
+[[noreturn]] void leave_context(thread *t) noexcept;
+
+// ---- technique::run: by a switch, by a call, by a call that saves nothing, by a call on the scheduler's stack
+
+template <bool eager> void run_by_switch(unit *t, core::carrier *k) noexcept;
+template <bool eager> void run_by_call(unit *t, core::carrier *k) noexcept;
+template <bool eager> void run_separately(unit *t, core::carrier *k) noexcept;
+void run_on_scheduler(unit *t, core::carrier *k) noexcept;
+void run_stackless(unit *t, core::carrier *k) noexcept;
+
+// ---- technique::run_for
+
+template <bool eager> void join_by_switch(thread *t, core::context *joiner) noexcept;
+template <bool eager> void join_by_call(thread *t, core::context *joiner) noexcept;
+// On the joiner's own stack, if that has room; else by a call.
+void run_on_joiner(thread *t, core::context *joiner) noexcept;
+void join_stackless(thread *t, core::context *joiner) noexcept;
+
+// ---- technique::start: child-first
+
+void start_by_switch(thread *t, core::context *parent) noexcept;
+void start_by_call(thread *t, core::context *parent) noexcept;
+
+// Ends a thread that runs on its joiner's stack; the joiner goes on.
+[[noreturn]] void leave_joiner(thread *t) noexcept;
+
+} // namespace comity
