@@ -48,6 +48,7 @@ typedef struct comity_thread_attr {
                    * of its carrier  of the moment, which is another one after anything that may switch; C++ exceptions
                    * are kept all the same. */
     int detached; /* 1: nobody joins it; its resources are freed when it ends */
+    unsigned char priority; /* 0 … 255, the higher, the sooner, under a scheduler that goes by it */
 } comity_thread_attr_t;
 
 /* The bytes for data in a thread's descriptor (comity_thread_prepare). */

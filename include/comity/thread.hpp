@@ -50,7 +50,8 @@ public:
         comity::technique technique = comity::technique::roc_l;
         std::size_t stack_size = 0; // bytes; 0: the default
         bool own_tls = false;
-        bool detached = false; // nobody joins it; an exception that leaves its function ends the program
+        bool detached = false;      // nobody joins it; an exception that leaves its function ends the program
+        unsigned char priority = 0; // the higher, the sooner, under a scheduler that goes by it
     };
 
     thread() noexcept = default;
@@ -64,7 +65,7 @@ public:
         thread(const attributes &attr, Function &&f, Arguments &&...a) {
         using call = std::tuple<std::decay_t<Function>, std::decay_t<Arguments>...>;
         const comity_thread_attr_t c{static_cast<comity_technique_t>(attr.technique), attr.stack_size, attr.own_tls,
-                                     attr.detached};
+                                     attr.detached, attr.priority};
         void *data = nullptr;
         if constexpr (sizeof(call) <= COMITY_THREAD_DATA && alignof(call) <= 16 &&
                       std::is_nothrow_constructible_v<call, Function, Arguments...>) {

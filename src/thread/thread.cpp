@@ -54,7 +54,7 @@ bool valid(const comity_thread_attr_t &a) noexcept {
 [[gnu::always_inline]] inline void dress(thread *t, const slot *w, const comity_thread_attr_t &a,
                                          void *(*fn)(void *)) noexcept {
     t->run = techniques[a.technique].run;
-    t->priority = 0;
+    t->priority = a.priority;
     t->how = static_cast<std::uint8_t>(a.technique);
     t->own_tls = a.own_tls != 0;
     t->on_joiner = false;
