@@ -77,6 +77,16 @@ COMITY_API int comity_hart_count(void);
  * Where: anywhere. Never switches. The answer is stale after anything that may switch. */
 COMITY_API int comity_hart_id(void);
 
+/* ---- Time ------------------------------------------------------------------------------------------------------ */
+
+/* Deadlines are in nanoseconds of CLOCK_MONOTONIC; any value is one: what has passed has passed, and COMITY_NO_DEADLINE
+ * never comes. */
+#define COMITY_NO_DEADLINE INT64_MAX
+/* Now, and in `ns` nanoseconds (less than 0 counts as 0; COMITY_NO_DEADLINE when the sum is too large).
+ * Where: anywhere, signal handlers too. Never switch. */
+COMITY_API int64_t comity_now(void);
+COMITY_API int64_t comity_deadline_in(int64_t ns);
+
 /* ---- Schedulers (table 5.1, §5.1.1) --------------------------------------------------------------------------- */
 
 /* Makes `sched` the child of the current scheduler and gives it the caller's hart; the calling context belongs to

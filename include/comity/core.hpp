@@ -4,6 +4,7 @@
 
 #include "comity/core.h"
 
+#include <chrono>
 #include <cstddef>
 #include <new>
 #include <system_error>
@@ -13,6 +14,19 @@ namespace comity {
 
 inline int hart_count() noexcept { return comity_hart_count(); }
 inline int hart_id() noexcept { return comity_hart_id(); }
+
+// Deadlines as the C functions take them, of times of any clock and unit. What is too large for one never comes.
+template <class Rep, class Period> std::int64_t deadline_in(std::chrono::duration<Rep, Period> time) noexcept {
+    const double ns = std::chrono::duration<double, std::nano>(time).count();
+    if (!(ns > 0)) return comity_now();
+    if (ns >= 9e18) return COMITY_NO_DEADLINE;
+    return comity_deadline_in(std::chrono::ceil<std::chrono::nanoseconds>(time).count());
+}
+template <class Clock, class Duration>
+std::int64_t deadline_at(std::chrono::time_point<Clock, Duration> time) noexcept {
+    const auto now = Clock::now();
+    return time <= now ? comity_now() : deadline_in(time - now);
+}
 
 // A scheduler in the tree (table 4.1 of the thesis). Derive from it and say what a hart does; register_here() makes it
 // a child of the current scheduler.

@@ -92,6 +92,12 @@ COMITY_API int comity_thread_detach(comity_thread_t *thread);
  * switch. Outside a scheduler of threads it does nothing. */
 COMITY_API void comity_thread_yield(void);
 
+/* Leaves the hart to others until `deadline` (comity_now; COMITY_NO_DEADLINE: for ever), or for `ns` nanoseconds; it wakes
+ * as soon after as a hart is free. One that has passed, 0 and less: like comity_thread_yield. Where: any thread (one
+ * without a hart sleeps in the kernel), context. May switch. */
+COMITY_API void comity_thread_sleep_until(int64_t deadline);
+COMITY_API void comity_thread_sleep_for(int64_t ns);
+
 /* Ends the calling thread with a result, as if its function had returned it; destructors of C++ objects on its stack do
  * not run. Where: in a thread. Aborts: elsewhere. */
 COMITY_API COMITY_NORETURN void comity_thread_exit(void *result);

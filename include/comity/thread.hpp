@@ -1,8 +1,10 @@
 // User-level threads in C++ (comity/thread.h says where each function may be called and whether it may switch).
 #pragma once
 
+#include "comity/core.hpp"
 #include "comity/thread.h"
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -151,6 +153,15 @@ private:
 
 namespace this_thread {
 inline void yield() noexcept { comity_thread_yield(); } // may switch
+// Both may switch. Overlong times are for ever.
+template <class Rep, class Period> void sleep_for(std::chrono::duration<Rep, Period> time) noexcept {
+    comity_thread_sleep_until(deadline_in(time));
+}
+template <class Clock, class Duration> void sleep_until(std::chrono::time_point<Clock, Duration> time) {
+    do // a clock that is set meanwhile may need another round
+        comity_thread_sleep_until(deadline_at(time));
+    while (Clock::now() < time);
+}
 } // namespace this_thread
 
 } // namespace comity

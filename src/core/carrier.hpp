@@ -7,6 +7,7 @@
 
 #include "core/context.hpp"
 #include "core/hart.hpp"
+#include "core/waiter.hpp"
 
 #include "sys/clock.hpp"
 
@@ -93,6 +94,7 @@ struct alignas(64) carrier {
     carrier *next = nullptr;                        // in the base scheduler's queue of waiters
     carrier *all_next = nullptr;                    // every carrier, for statistics; under the registry's lock
     int kernel_id = 0;
+    waiter native_waiter; // the native context's, while it waits with a deadline
 };
 
 // Where the caller runs. Stale after anything that may switch. Null on a thread that Comity never saw.

@@ -261,6 +261,20 @@ void sleep_without_hart(carrier *k) noexcept {
     k->home.exchange(carrier::home_state::away, std::memory_order_acquire); // acquire[home]
 }
 
+bool sleep_without_hart(carrier *k, std::int64_t deadline) noexcept {
+    auto expected = carrier::home_state::away;
+    if (k->home.compare_exchange_strong(expected, carrier::home_state::asleep,
+                                        std::memory_order_acq_rel) && // acq_rel[home]
+        !k->park.wait_until(deadline)) {
+        expected = carrier::home_state::asleep;
+        if (k->home.compare_exchange_strong(expected, carrier::home_state::away, std::memory_order_relaxed))
+            return false;
+        k->park.wait(0, [] { return false; }); // it was posted while it still seemed asleep: the token is on its way
+    }
+    k->home.exchange(carrier::home_state::away, std::memory_order_acquire); // acquire[home]
+    return true;
+}
+
 void sleep_at_home(carrier *k) noexcept {
     sleep_without_hart(k);
     base().acquire(k);

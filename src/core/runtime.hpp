@@ -28,6 +28,8 @@ void leave_comity(carrier *k) noexcept;
 
 // An adopted thread that holds no hart waits in the kernel for post_home of its native context.
 void sleep_without_hart(carrier *k) noexcept;
+// The same until a deadline (now_ns). False: it has passed, and there was no post; one may come at any time after.
+bool sleep_without_hart(carrier *k, std::int64_t deadline) noexcept;
 
 // The hart that an adopted carrier keeps outside, if any, goes to whoever needs one.
 void drop_kept_hart(carrier *k) noexcept;

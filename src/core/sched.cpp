@@ -297,6 +297,9 @@ carrier *require_context(const char *call) noexcept {
 
 extern "C" {
 
+int64_t comity_now(void) { return comity::sys::now_ns(); }
+int64_t comity_deadline_in(int64_t ns) { return comity::sys::deadline_in(ns); }
+
 int comity_hart_count(void) {
     ensure_started();
     return static_cast<int>(base().hart_count());

@@ -17,6 +17,12 @@ inline std::int64_t now_ns() noexcept {
     return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
+// now_ns() and so many nanoseconds; less than 0 counts as 0, the sum saturates.
+inline std::int64_t deadline_in(std::int64_t ns) noexcept {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(now_ns(), ns > 0 ? ns : 0, &sum) ? INT64_MAX : sum;
+}
+
 // A cheap counter that runs at a constant rate (of the order of 1 GHz on x86-64, 25 MHz to 1 GHz on aarch64). Not
 // serialising: neighbours may be reordered around it. Use now_ns() for a duration that anybody will see.
 inline std::uint64_t ticks() noexcept {

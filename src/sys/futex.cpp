@@ -70,9 +70,7 @@ wait_result futex_wait_cancellable(const std::atomic<std::uint32_t> &word, std::
 
 wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t expected,
                            std::int64_t duration) noexcept {
-    std::int64_t deadline = 0;
-    if (__builtin_add_overflow(now_ns(), duration > 0 ? duration : 0, &deadline)) deadline = no_deadline;
-    return futex_wait(word, expected, deadline);
+    return futex_wait(word, expected, deadline_in(duration));
 }
 
 int futex_wake(const std::atomic<std::uint32_t> &word, int count) noexcept {
