@@ -1,4 +1,4 @@
-// An event: set until it is reset. Protocol "Event": README.md.
+// An event: set until it is reset. Contexts wait for it, and callbacks. Protocol "Event": README.md.
 #pragma once
 
 #include "sync/leaving.hpp"
@@ -10,19 +10,26 @@ namespace comity::sync {
 
 class event {
 public:
-    // Never switch.
+    // Runs the callbacks, and does nothing else that could switch. They may destroy the event.
     void set() noexcept {
         leaving_.enter();
         set_.store(true, std::memory_order_release); // release[event]
-        waiters_.wake_all();
+        core::waiter *calls = waiters_.take_all();
         leaving_.leave();
+        wait_list::call_all(calls);
     }
     void reset() noexcept { set_.store(false, std::memory_order_relaxed); }
     bool is_set() const noexcept { return set_.load(std::memory_order_acquire); } // acquire[event]
-    // May switch.
-    void wait() noexcept {
-        waiters_.wait([this]() noexcept { return is_set(); });
+    // May switch. False: the deadline has passed.
+    bool wait_until(std::int64_t deadline) noexcept {
+        return waiters_.wait_until([this]() noexcept { return is_set(); }, deadline);
     }
+    // The next set calls w.call(&w). False: it is set. Never switches.
+    bool call_when_set(core::waiter &w) noexcept {
+        return waiters_.add(w, [this]() noexcept { return is_set(); });
+    }
+    // False: a set has taken it, and calls it or has. Never switches.
+    bool forget(core::waiter &w) noexcept { return waiters_.remove(w); }
     void wait_until_left() const noexcept { leaving_.wait(); }
 
 private:

@@ -47,37 +47,62 @@ bool mutex::spin(bool &awake) noexcept {
     return false;
 }
 
-void mutex::lock_slow() noexcept {
-    bool awake = false, impatient = false;
+bool mutex::lock_slow(std::int64_t deadline) noexcept {
+    bool awake = false, impatient = false, late = false;
     bool may_still_spin = may_spin();
     std::int64_t since = 0;
     for (;;) {
         if (may_still_spin) spin(awake);
         may_still_spin = false;
         std::uint32_t s = state_.load(std::memory_order_relaxed);
+        const bool barred = s & (locked | starving), gives_up = barred && late;
         std::uint32_t to = s;
         if (!(s & starving)) to |= locked;
-        if (s & (locked | starving)) to += one_waiter;
-        if (impatient && (s & locked)) to |= starving;
+        if (barred && !gives_up) to += one_waiter;
+        if (impatient && !gives_up && (s & locked)) to |= starving;
         if (awake) to &= ~woken;
         core::chaos_point();
         if (!state_.compare_exchange_strong(s, to, std::memory_order_acquire,
                                             std::memory_order_relaxed)) // acquire[mutex]
             continue;
-        if (!(s & (locked | starving))) return;
+        if (!barred || gives_up) return !barred;
         if (since == 0) since = sys::now_ns();
-        wait_for_permit();
+        if (!wait_for_permit(deadline)) {
+            if (count_off()) return false;
+            wait_for_permit(sys::no_deadline);
+            late = true;
+        }
         impatient = impatient || sys::now_ns() - since > patience_ns;
-        s = state_.load(std::memory_order_relaxed);
-        if (s & starving) { // handed over: it is ours, unlocked for nobody else
-            std::uint32_t change = locked - one_waiter;
-            if (!impatient || waiters_of(s) == 1) change -= starving;
-            state_.fetch_add(change, std::memory_order_acquire); // acquire[mutex]
-            return;
+        if (state_.load(std::memory_order_relaxed) & starving) {
+            take_over(impatient);
+            return true;
         }
         awake = true;
-        may_still_spin = may_spin();
+        may_still_spin = !late && may_spin();
     }
+}
+
+// With a permit while it is starving: the mutex is the caller's, unlocked for nobody else.
+void mutex::take_over(bool impatient) noexcept {
+    std::uint32_t s = state_.load(std::memory_order_relaxed), to = 0;
+    do {
+        to = s + locked - one_waiter;
+        if (!impatient || waiters_of(to) == 0) to &= ~starving;
+    } while (!state_.compare_exchange_weak(s, to, std::memory_order_acquire, // acquire[mutex]
+                                           std::memory_order_relaxed));
+}
+
+// A waiter gives up before it has a permit. False: there is one for each who is left, so it must take its own.
+bool mutex::count_off() noexcept {
+    std::uint32_t s = state_.load(std::memory_order_relaxed), to = 0;
+    do {
+        const bool handed_over = (s & (starving | locked)) == starving;
+        if (waiters_of(s) == (handed_over ? 1 : 0)) return false;
+        to = s - one_waiter;
+        if (waiters_of(to) == 0) to &= ~starving;
+        core::chaos_point();
+    } while (!state_.compare_exchange_weak(s, to, std::memory_order_relaxed));
+    return true;
 }
 
 void mutex::unlock_slow() noexcept {
@@ -97,14 +122,15 @@ void mutex::unlock_slow() noexcept {
     leaving_.leave();
 }
 
-void mutex::wait_for_permit() noexcept {
+bool mutex::wait_for_permit(std::int64_t deadline) noexcept {
     for (;;) {
-        waiters_.wait([this]() noexcept { return permits_.load(std::memory_order_relaxed) != 0; });
+        if (!waiters_.wait_until([this]() noexcept { return permits_.load(std::memory_order_relaxed) != 0; }, deadline))
+            return false;
         std::uint32_t n = permits_.load(std::memory_order_relaxed);
         while (n != 0)
             if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acquire,
                                                std::memory_order_relaxed)) // acquire[mutex-permit]
-                return;
+                return true;
     }
 }
 

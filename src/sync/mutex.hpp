@@ -3,6 +3,7 @@
 
 #include "sync/leaving.hpp"
 #include "sync/wait_list.hpp"
+#include "sys/clock.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -16,7 +17,11 @@ public:
         std::uint32_t free = 0;
         if (!state_.compare_exchange_strong(free, locked, std::memory_order_acquire,
                                             std::memory_order_relaxed)) // acquire[mutex]
-            lock_slow();
+            lock_slow(sys::no_deadline);
+    }
+    // The same until a deadline (sys::now_ns); false: it has passed, and the mutex is not the caller's.
+    [[nodiscard]] bool lock_until(std::int64_t deadline) noexcept {
+        return try_lock() || (sys::now_ns() < deadline && lock_slow(deadline));
     }
     // The others never switch.
     bool try_lock() noexcept;
@@ -30,15 +35,18 @@ public:
     void wait_until_left() const noexcept { leaving_.wait(); }
 
 private:
-    // state_: three bits, and above them the number of waiters.
+    // state_: three bits, and above them the number of waiters who have not been given a permit; while the mutex is
+    // handed over, with the one who gets it.
     static constexpr std::uint32_t locked = 1, woken = 2, starving = 4, one_waiter = 8;
     static std::uint32_t waiters_of(std::uint32_t s) noexcept { return s / one_waiter; }
 
-    void lock_slow() noexcept;
+    bool lock_slow(std::int64_t deadline) noexcept;
     void unlock_slow() noexcept;
     bool spin(bool &awake) noexcept;
-    void wait_for_permit() noexcept;
+    bool wait_for_permit(std::int64_t deadline) noexcept;
     void give_permit() noexcept;
+    void take_over(bool impatient) noexcept;
+    bool count_off() noexcept;
 
     std::atomic<std::uint32_t> state_{0};
     std::atomic<std::uint32_t> permits_{0}; // each lets one waiter go on; raised by unlock, lowered by the waiter

@@ -3,51 +3,101 @@
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
+#include "sys/clock.hpp"
+#include "sys/kernel_thread.hpp"
 
 namespace comity::sync {
 
 using core::carrier;
 using core::context;
+using core::waiter;
+
+namespace {
+
+// How long a waiter spins, in ticks: not beyond its deadline.
+std::uint64_t ticks_to_spin(std::int64_t deadline) noexcept {
+    const std::uint64_t most = core::spin_ticks();
+    if (deadline == sys::no_deadline) return most;
+    const std::int64_t left = deadline - sys::now_ns();
+    if (left <= 0) return 0;
+    const std::uint64_t left_us = static_cast<std::uint64_t>(left) / 1000;
+    return left_us < 1000 && left_us * core::ticks_per_us() < most ? left_us * core::ticks_per_us() : most;
+}
+
+} // namespace
+
+// ---- Waiting
+
+bool wait_list::spin(context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept {
+    carrier *k = c->on;
+    if (!k->carried && !core::may_spin()) return ready(arg);
+    core::sched *s = k->carried ? k->current_sched : nullptr;
+    const core::sched_hooks *hooks = s ? s->hooks : nullptr;
+    const std::uint64_t from = sys::ticks(), most = ticks_to_spin(deadline);
+    for (unsigned i = 0; !(hooks && hooks->other_work(s)); ++i) {
+        if (ready(arg)) return true;
+        if (i % 16 == 15 && (sys::ticks() - from > most || (!s && !core::may_spin()))) break;
+        sys::cpu_relax();
+    }
+    return false;
+}
+
+// Stops the calling context, unless the condition holds, until it is taken from the list.
+void wait_list::block(waiting &w) noexcept {
+    core::sched *s = w.who->on->current_sched;
+    const core::sched_hooks *hooks = s->hooks;
+    if (hooks && hooks->switch_to_other && hooks->switch_to_other(s, w.who, left_behind, &w)) return;
+    core::pause(w.who, park, &w);
+}
 
 void wait_list::wait_once(ready_fn ready, void *arg) noexcept {
     context *c = core::adopt()->current;
-    carrier *k = c->on;
-    waiting w{c, this, ready, arg};
-    if (!k->carried) { // a thread outside Comity's schedulers sleeps in the kernel
-        if (enqueue(w)) core::sleep_without_hart(k);
-        return;
-    }
-    core::sched *s = k->current_sched;
-    const core::sched_hooks *hooks = s->hooks;
-    const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
-    for (unsigned i = 0; !(hooks && hooks->other_work(s)); ++i) {
-        if (ready(arg)) return;
-        if (i % 16 == 15 && sys::ticks() - from > most) break;
-        sys::cpu_relax();
-    }
-    if (hooks && hooks->switch_to_other && hooks->switch_to_other(s, c, left_behind, &w)) return;
-    core::pause(c, park, &w);
+    if (spin(c, ready, arg, sys::no_deadline)) return;
+    waiting w{c, this, ready, arg, nullptr};
+    if (c->on->carried)
+        block(w);
+    else if (enqueue(w)) // a thread outside Comity's schedulers sleeps in the kernel
+        core::sleep_without_hart(c->on);
 }
 
-// Enters the list unless the condition holds; the waiter is off its stack, so a waker may resume it at once: `w` is a
-// copy. The count is raised before the condition is looked at again, and the waker lowers it after making the condition
-// true: one of the two sees the other (store, fence, load on both sides).
-bool wait_list::enqueue(waiting w) noexcept {
-    wait_list &l = *w.list;
-    l.lock_.lock();
-    l.count_.store(l.count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
-    core::chaos_point();
-    const bool wait = !w.ready(w.arg);
-    if (wait) {
-        w.who->next = nullptr;
-        (l.last_ ? l.last_->next : l.first_) = w.who;
-        l.last_ = w.who;
-    } else {
-        l.count_.store(l.count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept {
+    context *c = core::adopt()->current;
+    if (spin(c, ready, arg, deadline)) return true;
+    if (sys::now_ns() >= deadline) return ready(arg);
+    if (!c->on->carried) return wait_in_kernel(c, ready, arg, deadline);
+    waiter own;
+    waiter &place = c->home ? c->home->native_waiter : own;
+    place.who = c;
+    place.list = this;
+    place.expired.store(false, std::memory_order_relaxed);
+    place.deadline.at = deadline;
+    place.deadline.expired = expire;
+    if (!core::arm(place.deadline)) { // no kernel thread is to be had: others run meanwhile, by the kernel's grace
+        bool good = false;
+        while (!(good = ready(arg)) && sys::now_ns() < deadline) sys::yield_kernel_thread();
+        return good;
     }
-    l.lock_.unlock();
-    return wait;
+    waiting w{c, this, ready, arg, &place};
+    bool good = false;
+    do block(w);
+    while (!(good = ready(arg)) && !place.expired.load(std::memory_order_relaxed));
+    core::cancel(place.deadline);
+    return good || ready(arg);
+}
+
+// A thread without a hart: the kernel's own deadline will do.
+bool wait_list::wait_in_kernel(context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept {
+    carrier *k = c->on;
+    waiter &place = k->native_waiter;
+    place.who = c;
+    place.list = this;
+    place.expired.store(false, std::memory_order_relaxed);
+    while (!ready(arg)) {
+        if (sys::now_ns() >= deadline) return ready(arg);
+        if (!enter(place, ready, arg) || core::sleep_without_hart(k, deadline)) continue;
+        if (!remove(place)) core::sleep_without_hart(k); // somebody has taken it out: his post is on its way
+    }
+    return true;
 }
 
 // On the transition context.
@@ -59,31 +109,144 @@ void wait_list::park(context *c, void *argument) {
 
 // On the context that goes on instead.
 void wait_list::left_behind(void *argument) {
-    const waiting w = *static_cast<waiting *>(argument);
+    const waiting &w = *static_cast<waiting *>(argument);
+    context *who = w.who;
     ++core::current_carrier()->count.blocks;
-    if (!enqueue(w)) core::unblock(w.who);
+    if (!enqueue(w)) core::unblock(who);
 }
 
-void wait_list::wake_all() noexcept {
+// ---- Entering the list
+
+// Enters the list unless the condition holds; the waiter is off its stack, so a waker may resume it as soon as the lock
+// is free: nothing of `w` is read after that. The count is raised before the condition is looked at again, and the
+// waker lowers it after making the condition true: one of the two sees the other (store, fence, load on both sides).
+bool wait_list::enqueue(const waiting &w) noexcept {
+    wait_list &l = *w.list;
+    if (w.place) return l.enter(*w.place, w.ready, w.arg);
+    context *who = w.who;
+    l.lock_.lock();
+    l.raise_count();
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
-    if (count_.load(std::memory_order_relaxed) == 0) return;
+    core::chaos_point();
+    const bool wait = !w.ready(w.arg);
+    if (wait) {
+        who->next = nullptr;
+        (l.last_ ? l.last_->next : l.first_) = who;
+        l.last_ = who;
+    } else {
+        l.lower_count();
+    }
+    l.lock_.unlock();
+    return wait;
+}
+
+bool wait_list::enter(waiter &w, ready_fn ready, void *arg) noexcept {
     lock_.lock();
-    context *first = first_;
+    raise_count();
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
+    core::chaos_point();
+    const bool wait = !w.expired.load(std::memory_order_relaxed) && !ready(arg);
+    if (wait)
+        link(w);
+    else
+        lower_count();
+    lock_.unlock();
+    return wait;
+}
+
+void wait_list::link(waiter &w) noexcept {
+    w.inside = true;
+    if (!ring_) {
+        ring_ = w.next = w.prev = &w;
+        return;
+    }
+    w.next = ring_;
+    w.prev = ring_->prev;
+    w.prev->next = w.next->prev = &w;
+}
+
+void wait_list::unlink(waiter &w) noexcept {
+    w.inside = false;
+    lower_count();
+    if (w.next == &w) {
+        ring_ = nullptr;
+        return;
+    }
+    if (ring_ == &w) ring_ = w.next;
+    w.prev->next = w.next;
+    w.next->prev = w.prev;
+}
+
+// ---- Leaving it
+
+bool wait_list::remove(waiter &w) noexcept {
+    lock_.lock();
+    const bool inside = w.inside;
+    if (inside) unlink(w);
+    lock_.unlock();
+    return inside;
+}
+
+// The deadline has passed, on the timers' thread. If the waiter has not entered the list yet, it will not do so.
+context *wait_list::expire(core::timer *t) noexcept {
+    auto *w = reinterpret_cast<waiter *>(reinterpret_cast<char *>(t) - offsetof(waiter, deadline));
+    auto *l = static_cast<wait_list *>(w->list);
+    l->lock_.lock();
+    w->expired.store(true, std::memory_order_relaxed);
+    context *who = w->inside ? w->who : nullptr;
+    if (who) l->unlink(*w);
+    l->lock_.unlock();
+    return who;
+}
+
+waiter *wait_list::take_all() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
+    if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    waiter *calls = nullptr, **last_call = &calls;
+    lock_.lock();
+    context *first = first_, *last = last_;
     first_ = last_ = nullptr;
+    while (waiter *w = ring_) {
+        unlink(*w);
+        if (w->who) {
+            w->who->next = nullptr;
+            (last ? last->next : first) = w->who;
+            last = w->who;
+        } else {
+            *last_call = w;
+            last_call = &w->next;
+        }
+    }
     count_.store(0, std::memory_order_relaxed);
     lock_.unlock();
+    *last_call = nullptr;
     core::unblock_all(first);
+    return calls;
 }
+
+void wait_list::call_all(waiter *first) noexcept {
+    while (waiter *w = first) {
+        first = w->next;
+        w->call(w);
+    }
+}
+
+void wait_list::wake_all() noexcept { call_all(take_all()); }
 
 void wait_list::wake_one() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
     if (count_.load(std::memory_order_relaxed) == 0) return;
     lock_.lock();
     context *c = first_;
-    if (c) {
+    if (ring_ && (!c || ring_next_)) {
+        c = ring_->who;
+        unlink(*ring_);
+        ring_next_ = false;
+    } else if (c) {
         first_ = c->next;
         if (!first_) last_ = nullptr;
-        count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        lower_count();
+        ring_next_ = true;
     }
     lock_.unlock();
     if (c) core::unblock(c);

@@ -7,6 +7,8 @@
 
 #include "core/context.hpp"
 #include "core/spinlock.hpp"
+#include "core/waiter.hpp"
+#include "sys/futex.hpp"
 #include "sys/shared.hpp"
 
 #include <atomic>
@@ -20,14 +22,34 @@ public:
     // Returns when ready() is true. ready() may be called several times, on the caller's context and, while the caller
     // is being parked, on the transition context: it must only read atomics. Any thread or context; may switch.
     template <class Ready> void wait(Ready &&ready) noexcept {
-        while (!ready())
-            wait_once([](void *r) noexcept { return (*static_cast<std::remove_reference_t<Ready> *>(r))(); }, &ready);
+        while (!ready()) wait_once(call<Ready>, &ready);
+    }
+    // The same until a deadline (sys::now_ns). False: it has passed, and ready() was false after that.
+    template <class Ready> bool wait_until(Ready &&ready, std::int64_t deadline) noexcept {
+        if (ready()) return true;
+        if (deadline != sys::no_deadline) return wait_with_deadline(call<Ready>, &ready, deadline);
+        wait(ready);
+        return true;
     }
 
     // To be called after the condition was made true (by a release store or stronger): wakes everybody who waits, or
     // one. Any thread; never switches. The wait_list must outlive the call.
     void wake_all() noexcept;
     void wake_one() noexcept;
+
+    // ---- Callbacks instead of contexts: for conditions that stay true, and lists that are woken by take_all only.
+
+    // w->call(w) will be called once the condition holds. False: it holds already. `w` is the caller's until then.
+    template <class Ready> bool add(core::waiter &w, Ready &&ready) noexcept {
+        w.list = this;
+        return enter(w, call<Ready>, &ready);
+    }
+    // Takes it out of the list; false: it has been taken by take_all, and is or will be called.
+    bool remove(core::waiter &w) noexcept;
+    // Wakes all contexts, and returns the callbacks, linked by `next`: for the caller to call, perhaps after his last
+    // access to the list.
+    core::waiter *take_all() noexcept;
+    static void call_all(core::waiter *first) noexcept;
 
 private:
     using ready_fn = bool (*)(void *) noexcept;
@@ -36,15 +58,31 @@ private:
         wait_list *list;
         ready_fn ready;
         void *arg;
+        core::waiter *place; // null: no deadline; stands in the list as a context
     };
+    template <class Ready> static bool call(void *ready) noexcept {
+        return (*static_cast<std::remove_reference_t<Ready> *>(ready))();
+    }
     void wait_once(ready_fn ready, void *arg) noexcept;
-    static bool enqueue(waiting w) noexcept;
+    bool wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
+    bool wait_in_kernel(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
+    static bool spin(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
+    static void block(waiting &w) noexcept;
+    static bool enqueue(const waiting &w) noexcept;
+    bool enter(core::waiter &w, ready_fn ready, void *arg) noexcept;
     static void park(core::context *c, void *argument);
     static void left_behind(void *argument);
+    static core::context *expire(core::timer *t) noexcept;
+    void link(core::waiter &w) noexcept;
+    void unlink(core::waiter &w) noexcept;
+    void raise_count() noexcept { count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+    void lower_count() noexcept { count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed); }
 
-    std::atomic<std::uint32_t> count_{0}; // contexts in the list; written under lock_
+    std::atomic<std::uint32_t> count_{0}; // of those in the list; written under lock_
     core::spinlock lock_;
-    core::context *first_ = nullptr, *last_ = nullptr; // under lock_
+    bool ring_next_ = false;                           // whose turn it is in wake_one; under lock_
+    core::context *first_ = nullptr, *last_ = nullptr; // those without a deadline, under lock_
+    core::waiter *ring_ = nullptr;                     // the others, the first of a ring; under lock_
 };
 
 } // namespace comity::sync

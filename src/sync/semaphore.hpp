@@ -1,0 +1,69 @@
+// A counting semaphore. Protocol "Semaphore": README.md.
+#pragma once
+
+#include "sync/leaving.hpp"
+#include "sync/wait_list.hpp"
+
+#include <atomic>
+
+namespace comity::sync {
+
+class semaphore {
+public:
+    static constexpr std::uint32_t most = INT32_MAX;
+
+    explicit semaphore(std::uint32_t value) noexcept : state_(value) {}
+
+    // Never switches.
+    bool try_acquire() noexcept { return take(0); }
+    // May switch. False: the deadline has passed.
+    bool acquire_until(std::int64_t deadline) noexcept {
+        if (try_acquire()) return true;
+        state_.fetch_add(one_waiter, std::memory_order_relaxed);
+        do {
+            auto some = [this]() noexcept { return value_of(state_.load(std::memory_order_relaxed)) != 0; };
+            if (!waiters_.wait_until(some, deadline)) {
+                state_.fetch_sub(one_waiter, std::memory_order_relaxed);
+                return false;
+            }
+        } while (!take(one_waiter));
+        return true;
+    }
+    // n more. Never switches. False: they would be more than `most`; nothing happened.
+    bool release(std::uint32_t n) noexcept {
+        std::uint64_t s = state_.load(std::memory_order_relaxed);
+        for (;;) {
+            if (n > most - value_of(s)) return false;
+            const std::uint64_t waiting = s / one_waiter;
+            if (waiting != 0) leaving_.enter(); // else the change is the last access
+            const bool done = state_.compare_exchange_weak(s, s + n, std::memory_order_release, // release[semaphore]
+                                                           std::memory_order_relaxed);
+            if (done)
+                for (std::uint64_t i = 0; i < n && i < waiting; ++i) waiters_.wake_one();
+            if (waiting != 0) leaving_.leave();
+            if (done) return true;
+        }
+    }
+    std::uint32_t value() const noexcept { return value_of(state_.load(std::memory_order_relaxed)); }
+    void wait_until_left() const noexcept { leaving_.wait(); }
+
+private:
+    // state_: the value, and above it the number of those who wait or are about to.
+    static constexpr std::uint64_t one_waiter = std::uint64_t{1} << 32;
+    static std::uint32_t value_of(std::uint64_t s) noexcept { return static_cast<std::uint32_t>(s); }
+    // Takes one, and takes the caller off the waiters.
+    bool take(std::uint64_t off) noexcept {
+        std::uint64_t s = state_.load(std::memory_order_relaxed);
+        while (value_of(s) != 0)
+            if (state_.compare_exchange_weak(s, s - 1 - off, std::memory_order_acquire, // acquire[semaphore]
+                                             std::memory_order_relaxed))
+                return true;
+        return false;
+    }
+
+    std::atomic<std::uint64_t> state_;
+    leaving leaving_;
+    wait_list waiters_;
+};
+
+} // namespace comity::sync
