@@ -1,0 +1,225 @@
+#include "comity/sync/future.hpp"
+#include "comity/thread.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class F> int future_error_of(F f) {
+    try {
+        f();
+    } catch (const std::future_error &e) {
+        return e.code().value();
+    }
+    return -1;
+}
+constexpr int value_of(std::future_errc e) { return static_cast<int>(e); }
+
+} // namespace
+
+TEST(future, carries_a_value_from_a_thread_to_another) {
+    const comity::threads scope;
+    comity::promise<std::unique_ptr<int>> p;
+    auto f = p.get_future();
+    comity::thread setter([&p] { p.set_value(std::make_unique<int>(7)); });
+    EXPECT_EQ(*f.get(), 7);
+    EXPECT_FALSE(f.valid());
+}
+
+TEST(future, carries_an_exception) {
+    comity::promise<void> p;
+    auto f = p.get_future();
+    p.set_exception(std::make_exception_ptr(std::runtime_error("lost")));
+    EXPECT_THROW(f.get(), std::runtime_error);
+}
+
+TEST(future, waits_no_longer_than_told) {
+    comity::promise<int> p;
+    auto f = p.get_future();
+    EXPECT_EQ(f.wait_for(5ms), std::future_status::timeout);
+    EXPECT_EQ(f.wait_until(std::chrono::system_clock::now() - 1h), std::future_status::timeout);
+    p.set_value(1);
+    EXPECT_EQ(f.wait_for(0s), std::future_status::ready);
+}
+
+TEST(future, a_promise_that_is_gone_is_told) {
+    comity::future<int> f;
+    {
+        comity::promise<int> p;
+        f = p.get_future();
+    }
+    EXPECT_EQ(future_error_of([&f] { f.get(); }), value_of(std::future_errc::broken_promise));
+}
+
+TEST(future, misuse_throws) {
+    comity::promise<int> p;
+    auto f = p.get_future();
+    EXPECT_EQ(future_error_of([&p] { p.get_future(); }), value_of(std::future_errc::future_already_retrieved));
+    p.set_value(1);
+    EXPECT_EQ(future_error_of([&p] { p.set_value(2); }), value_of(std::future_errc::promise_already_satisfied));
+    EXPECT_EQ(future_error_of([&p] { p.set_exception(nullptr); }),
+              value_of(std::future_errc::promise_already_satisfied));
+    EXPECT_EQ(f.get(), 1);
+    EXPECT_EQ(future_error_of([&f] { f.get(); }), value_of(std::future_errc::no_state));
+    EXPECT_EQ(future_error_of([&f] { f.then([](int) {}); }), value_of(std::future_errc::no_state));
+    EXPECT_EQ(future_error_of([&f] { f.is_ready(); }), value_of(std::future_errc::no_state));
+}
+
+TEST(future, then_is_called_with_what_was_set_before_or_after) {
+    for (const bool before : {true, false}) {
+        comity::promise<int> p;
+        auto f = p.get_future();
+        if (before) p.set_value(20);
+        auto text = f.then([](int n) { return n + 1; }).then([](int n) { return std::to_string(n); });
+        EXPECT_FALSE(f.valid());
+        EXPECT_EQ(text.is_ready(), before);
+        if (!before) p.set_value(20);
+        EXPECT_EQ(text.get(), "21");
+    }
+}
+
+TEST(future, then_hands_exceptions_on_until_somebody_takes_them) {
+    comity::promise<void> p;
+    bool called = false;
+    auto end = p.get_future()
+                   .then([]() -> int { throw std::runtime_error("lost"); })
+                   .then([&called](int n) {
+                       called = true;
+                       return n;
+                   })
+                   .then([](comity::future<int> f) {
+                       try {
+                           return f.get();
+                       } catch (const std::runtime_error &) {
+                           return -1;
+                       }
+                   });
+    p.set_value();
+    EXPECT_EQ(end.get(), -1);
+    EXPECT_FALSE(called);
+}
+
+TEST(future, a_continuation_may_destroy_the_promise) {
+    auto p = std::make_unique<comity::promise<int>>();
+    auto done = p->get_future().then([&p](int) { p.reset(); });
+    p->set_value(3);
+    done.get();
+    EXPECT_EQ(p, nullptr);
+}
+
+TEST(future, a_value_that_cannot_be_made_sets_nothing) {
+    struct picky {
+        explicit picky(int n) {
+            if (n < 0) throw std::invalid_argument("negative");
+        }
+    };
+    comity::promise<picky> p;
+    auto f = p.get_future();
+    EXPECT_THROW(p.set_value(-1), std::invalid_argument);
+    EXPECT_FALSE(f.is_ready());
+    p.set_value(1);
+    EXPECT_TRUE(f.is_ready());
+}
+
+// ---- Coroutines
+
+namespace {
+
+comity::future<int> sum_of(comity::future<int> a, comity::eventual<int> &b) {
+    const int first = co_await a;
+    co_return first + co_await b;
+}
+comity::future<void> passes_on(comity::future<int> f, int &to) { to = co_await f; }
+
+} // namespace
+
+TEST(coroutine, waits_without_a_thread) {
+    comity::promise<int> a;
+    comity::eventual<int> b;
+    auto sum = sum_of(a.get_future(), b);
+    EXPECT_FALSE(sum.is_ready());
+    a.set_value(40);
+    EXPECT_FALSE(sum.is_ready());
+    b.set(2);
+    EXPECT_EQ(sum.get(), 42);
+}
+
+TEST(coroutine, an_exception_is_thrown_in_it_and_leaves_it_by_its_future) {
+    comity::promise<int> p;
+    int value = 0;
+    auto f = passes_on(p.get_future(), value);
+    p.set_exception(std::make_exception_ptr(std::runtime_error("lost")));
+    EXPECT_THROW(f.get(), std::runtime_error);
+    EXPECT_EQ(value, 0);
+}
+
+TEST(coroutine, goes_on_in_the_thread_that_sets) {
+    comity::promise<int> p;
+    std::thread::id there, set_by;
+    auto f = [](comity::future<int> f, std::thread::id &at) -> comity::future<void> {
+        co_await f;
+        at = std::this_thread::get_id();
+    }(p.get_future(), there);
+    std::thread([&] {
+        set_by = std::this_thread::get_id();
+        p.set_value(1);
+    }).join();
+    f.get();
+    EXPECT_EQ(there, set_by);
+}
+
+namespace {
+struct held { // a coroutine whose owner destroys it
+    struct promise_type {
+        held get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() { std::terminate(); }
+    };
+    std::coroutine_handle<promise_type> handle;
+};
+held waits_for(comity::eventual<int> &e, bool &went_on) {
+    co_await e;
+    went_on = true;
+}
+} // namespace
+
+TEST(coroutine, one_that_is_destroyed_while_it_waits_is_forgotten) {
+    comity::eventual<int> e;
+    bool first = false, second = false;
+    held a = waits_for(e, first), b = waits_for(e, second);
+    a.handle.destroy();
+    e.set(1);
+    EXPECT_FALSE(first);
+    EXPECT_TRUE(second);
+    b.handle.destroy();
+}
+
+// ---- Eventual
+
+TEST(eventual, is_set_once_and_read_by_all) {
+    const comity::threads scope;
+    comity::eventual<std::string> e;
+    EXPECT_EQ(e.test(), nullptr);
+    EXPECT_EQ(e.wait_for(1ms), nullptr);
+    {
+        comity::thread readers[3];
+        for (auto &r : readers) r = comity::thread([&e] { EXPECT_EQ(e.wait(), "here"); });
+        comity::this_thread::yield();
+        e.set("here");
+    }
+    EXPECT_EQ(future_error_of([&e] { e.set("again"); }), value_of(std::future_errc::promise_already_satisfied));
+    e.reset();
+    EXPECT_FALSE(e.is_set());
+    e.set("again");
+    EXPECT_EQ(*e.test(), "again");
+}
