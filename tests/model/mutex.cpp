@@ -1,6 +1,7 @@
-// Mutex: src/sync/mutex.cpp, its state word and permits. Three contexts lock it twice each; whether one has waited for
-// too long is up to the search. Waiting for a permit is the wait list's (wait_list.cpp) and stands here as a condition
-// variable, so a permit may also be taken by one that never slept.
+// Mutex: src/sync/mutex.cpp, its state word and permits. Three contexts lock it twice each, the second time two of them
+// with a deadline; whether one has waited for too long, or its deadline has passed, is up to the search. Waiting for a
+// permit is the wait list's (wait_list.cpp) and stands here as a condition variable, so a permit may also be taken by
+// one that never slept.
 #include "checker.hpp"
 
 namespace model {
@@ -14,7 +15,10 @@ enum bug {
     woken_is_not_cleared,
     starving_is_not_cleared,
     unlock_wakes_nobody,
-    waiter_is_not_counted_off
+    waiter_is_not_counted_off,
+    gives_up_blindly,
+    gives_up_starving,
+    gives_up_woken
 };
 
 struct mutex : rl::test_suite<mutex, 3> {
@@ -23,21 +27,28 @@ struct mutex : rl::test_suite<mutex, 3> {
     rl::mutex waiting;
     rl::condition_variable given;
     var<unsigned> inside;
+    atomic<unsigned> refused;
 
     void before() {
         state_.store(0, mo_relaxed, $);
         permits_.store(0, mo_relaxed, $);
+        refused.store(0, mo_relaxed, $);
         inside($) = 0;
     }
-    void wait_for_permit() {
+    bool wait_for_permit(bool may_be_late) {
         waiting.lock($);
         for (;;) {
             unsigned n = permits_.load(mo_relaxed, $);
             if (n && permits_.compare_exchange_strong(n, n - 1, mo_acquire, $, mo_relaxed, $))
                 break; // acquire[mutex-permit]
+            if (may_be_late && rl::rand(2)) {
+                waiting.unlock($);
+                return false;
+            }
             given.wait(waiting, $);
         }
         waiting.unlock($);
+        return true;
     }
     void give_permit() {
         waiting.lock($);
@@ -45,34 +56,54 @@ struct mutex : rl::test_suite<mutex, 3> {
         given.notify_all($);
         waiting.unlock($);
     }
-    void lock() {
+    void take_over(bool impatient) {
+        unsigned s = state_.load(mo_relaxed, $), to = 0;
+        do {
+            to = s + locked - one_waiter;
+            if ((!impatient || to / one_waiter == 0) && !seeded(starving_is_not_cleared)) to &= ~starving;
+        } while (!state_.compare_exchange_weak(s, to, mo_acquire, $, mo_relaxed, $)); // acquire[mutex]
+    }
+    bool count_off() {
+        unsigned s = state_.load(mo_relaxed, $), to = 0;
+        do {
+            const bool handed_over = (s & (starving | locked)) == starving;
+            if (s / one_waiter == (handed_over ? 1 : 0) && !seeded(gives_up_blindly)) return false;
+            to = s - one_waiter;
+            if (to / one_waiter == 0 && !seeded(gives_up_starving)) to &= ~starving;
+        } while (!state_.compare_exchange_weak(s, to, mo_relaxed, $, mo_relaxed, $));
+        return true;
+    }
+    bool lock(bool may_be_late) {
         unsigned free = 0;
         if (state_.compare_exchange_strong(free, +locked, unless(lock_relaxed, mo_acquire), $, mo_relaxed, $))
-            return; // acquire[mutex]
-        bool awake = false, impatient = false;
+            return true; // acquire[mutex]
+        bool awake = false, impatient = false, late = false;
         for (;;) {
             unsigned s = state_.load(mo_relaxed, $), to = s;
-            if (!awake && (s & (locked | starving)) == locked && !(s & woken) && s / one_waiter != 0 && rl::rand(2)) {
+            if (!late && !awake && (s & (locked | starving)) == locked && !(s & woken) && s / one_waiter != 0 &&
+                rl::rand(2)) {
                 // spin: tells unlock not to wake another
                 if (state_.compare_exchange_strong(s, s | woken, mo_relaxed, $)) awake = true;
                 continue;
             }
-            const bool barred = s & starving && !seeded(newcomers_lock_while_starving);
-            if (!barred) to |= locked;
-            if (s & locked || barred) to += one_waiter;
-            if (impatient && s & locked) to |= starving;
-            if (awake && !seeded(woken_is_not_cleared)) to &= ~woken;
+            const bool kept_out = s & starving && !seeded(newcomers_lock_while_starving);
+            const bool barred = s & locked || kept_out, gives_up = barred && late;
+            if (!kept_out) to |= locked;
+            if (barred && !gives_up) to += one_waiter;
+            if (impatient && !gives_up && s & locked) to |= starving;
+            if (awake && !seeded(woken_is_not_cleared) && !(gives_up && seeded(gives_up_woken))) to &= ~woken;
             if (!state_.compare_exchange_strong(s, to, unless(lock_relaxed, mo_acquire), $, mo_relaxed, $))
                 continue; // acquire[mutex]
-            if (!(s & locked || barred)) return;
-            wait_for_permit();
+            if (!barred || gives_up) return !barred;
+            if (!wait_for_permit(may_be_late)) {
+                if (count_off()) return false;
+                wait_for_permit(false);
+                late = true;
+            }
             impatient = impatient || rl::rand(2);
-            s = state_.load(mo_relaxed, $);
-            if (s & starving) {
-                unsigned change = locked - one_waiter;
-                if ((!impatient || s / one_waiter == 1) && !seeded(starving_is_not_cleared)) change -= starving;
-                state_.fetch_add(change, mo_acquire, $); // acquire[mutex]
-                return;
+            if (state_.load(mo_relaxed, $) & starving) {
+                take_over(impatient);
+                return true;
             }
             awake = true;
         }
@@ -91,15 +122,18 @@ struct mutex : rl::test_suite<mutex, 3> {
             return give_permit();
         }
     }
-    void thread(unsigned) {
+    void thread(unsigned id) {
         for (unsigned i = 0; i < rounds; ++i) {
-            lock();
+            if (!lock(i == 1 && id != 0)) {
+                refused.fetch_add(1, mo_relaxed, $);
+                continue;
+            }
             inside($) = inside($) + 1;
             unlock();
         }
     }
     void after() {
-        RL_ASSERT(inside($) == 3 * rounds);
+        RL_ASSERT(inside($) == 3 * rounds - refused.load(mo_relaxed, $));
         RL_ASSERT(state_.load(mo_relaxed, $) == 0);
         RL_ASSERT(permits_.load(mo_relaxed, $) == 0);
     }
@@ -107,7 +141,8 @@ struct mutex : rl::test_suite<mutex, 3> {
 
 const registration here{{"mutex",
                          {"lock_relaxed", "unlock_relaxed", "newcomers_lock_while_starving", "woken_is_not_cleared",
-                          "starving_is_not_cleared", "unlock_wakes_nobody", "waiter_is_not_counted_off"},
+                          "starving_is_not_cleared", "unlock_wakes_nobody", "waiter_is_not_counted_off",
+                          "gives_up_blindly", "gives_up_starving", "gives_up_woken"},
                          search<mutex>,
                          {2, 40000}}};
 
