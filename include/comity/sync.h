@@ -41,7 +41,7 @@ COMITY_API int comity_mutex_timedlock(comity_mutex_t *mutex, int64_t deadline);
 /* Need not be called by the context that locked it. Where: any. Never switches. Aborts: when it is not locked. */
 COMITY_API void comity_mutex_unlock(comity_mutex_t *mutex);
 
-/* ---- Recursive mutex: its owner, the context that locked it, may lock it again, and must unlock it as often. */
+/* ---- Recursive mutex: its owner, the thread that locked it, may lock it again, and must unlock it as often. */
 typedef struct comity_recursive_mutex {
     COMITY_ALIGN(8) unsigned char opaque_[128];
 } comity_recursive_mutex_t;

@@ -12,7 +12,7 @@ public:
 
     // May switch. sys::no_deadline: never late.
     result lock_until(std::int64_t deadline) noexcept {
-        const core::context *me = core::adopt()->current;
+        const void *me = self();
         if (owner_.load(std::memory_order_relaxed) == me) return again();
         if (deadline == sys::no_deadline)
             mutex_.lock();
@@ -23,14 +23,14 @@ public:
     }
     // The others never switch.
     result try_lock() noexcept {
-        const core::context *me = core::adopt()->current;
+        const void *me = self();
         if (owner_.load(std::memory_order_relaxed) == me) return again();
         if (!mutex_.try_lock()) return result::late;
         own(me);
         return result::done;
     }
     result unlock() noexcept {
-        if (owner_.load(std::memory_order_relaxed) != core::adopt()->current) return result::not_owner;
+        if (owner_.load(std::memory_order_relaxed) != self()) return result::not_owner;
         if (--depth_ == 0) {
             owner_.store(nullptr, std::memory_order_relaxed);
             mutex_.unlock();
@@ -41,19 +41,24 @@ public:
     void wait_until_left() const noexcept { mutex_.wait_until_left(); }
 
 private:
+    // The calling thread, or in code that no thread of Comity's runs the context: threads may run on their joiner's.
+    static const void *self() noexcept {
+        const core::context *c = core::adopt()->current;
+        return c->runs ? c->runs : c;
+    }
     result again() noexcept {
         if (depth_ == UINT32_MAX) return result::too_deep;
         ++depth_;
         return result::done;
     }
-    void own(const core::context *me) noexcept {
+    void own(const void *me) noexcept {
         owner_.store(me, std::memory_order_relaxed);
         depth_ = 1;
     }
 
     mutex mutex_;
-    std::atomic<const core::context *> owner_{nullptr}; // by the owner; others only learn that they are not it
-    std::uint32_t depth_ = 0;                           // the owner's
+    std::atomic<const void *> owner_{nullptr}; // by the owner; others only learn that they are not it
+    std::uint32_t depth_ = 0;                  // the owner's
 };
 
 } // namespace comity::sync
