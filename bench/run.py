@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from dataclasses import replace
@@ -11,13 +12,15 @@ from typing import Dict, List, Sequence
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import instructions, machine, peers, plot, report  # noqa: E402
+from harness import curves, instructions, libraries, machine, peers, plot, report  # noqa: E402
 from harness.bars import wording  # noqa: E402
 from harness.model import Case, Contender, Suite  # noqa: E402
 from harness.process import run_program  # noqa: E402
 from harness.registry import SUITES  # noqa: E402
 from harness.session import Session, Settings  # noqa: E402
 
+# Of each suite: who takes part, and what is worth knowing of their versions.
+CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contenders}
 REPOSITORY = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
 
@@ -29,7 +32,7 @@ def say(text: str) -> None:
 def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__, epilog="The page docs/performance.md, its plot and "
                                      "docs/results/ are rewritten by a whole run only (or by --write).")
-    parser.add_argument("--suite", choices=sorted(SUITES), default="nested", help="which suite (default: %(default)s)")
+    parser.add_argument("--suite", choices=[*sorted(SUITES), "all"], default="nested", help="which suite (default: %(default)s)")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="cases whose name contains TEXT; may be repeated")
     parser.add_argument("--contenders", metavar="A,B", help="these contenders only")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each contender and case (default: %(default)s)")
@@ -41,6 +44,8 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--no-download", action="store_true", help="do not fetch a second version of libomp to compare with")
     parser.add_argument("--patience", type=float, default=3, metavar="S", help="seconds to wait for a quiet machine before each run; "
                         "0: neither wait nor repeat disturbed runs (default: %(default)s)")
+    parser.add_argument("--prefix", type=shlex.split, default=[], metavar="COMMAND", help="words to put before every program, as "
+                        "in --prefix 'taskset -c 2,3'")
     parser.add_argument("--strict", action="store_true", help="exit status 1 when a bar is missed (goals do not count)")
     parser.add_argument("--list", action="store_true", help="list the cases with their bars, and stop")
     given = parser.parse_args(arguments)
@@ -57,9 +62,12 @@ def select(suite: Suite, texts: Sequence[str]) -> List[Case]:
 
 def print_list(suite: Suite) -> None:
     for case in suite.cases:
+        if not case.shown:
+            continue
         print(f"{case.name:18} {case.title}")
         for bar in case.bars:
-            print(f"{'':20} {'goal' if bar.source == 'anchor' else 'bar '} {wording(bar, case.unit)}")
+            who = "" if bar.who == suite.subject else f"{bar.who}: "
+            print(f"{'':20} {'goal' if bar.source == 'anchor' else 'bar '} {who}{wording(bar, case.unit)}")
 
 
 def restrict(contenders: Dict[str, Contender], wanted: str) -> Dict[str, Contender]:
@@ -77,48 +85,61 @@ def calibrate(build: Path) -> float:
     return max(rates, default=0.0)
 
 
+def run_together(cases: Sequence[Case]) -> List[List[Case]]:
+    groups: Dict[str, List[Case]] = {}
+    for case in cases:
+        groups.setdefault(f"together {case.together}" if case.together else case.name, []).append(case)
+    return list(groups.values())
+
+
 def measure_all(session: Session, cases: Sequence[Case]) -> report.Results:
     results: report.Results = {}
-    for number, case in enumerate(cases, 1):
-        say(f"{number}/{len(cases)} {case.title}")
-        results[case.name] = session.measure(case)
-        for name, outcome in results[case.name].items():
-            setting = f" [{outcome.variant}]" if outcome.trial else ""
-            say(f"    {session.contenders[name].title}{setting}: {report.cell(outcome)} {case.unit}")
+    groups = run_together(cases)
+    for number, group in enumerate(groups, 1):
+        title = group[0].title if len(group) == 1 else f"{group[0].group}: {len(group)} rows"
+        say(f"{number}/{len(groups)} {title}")
+        results.update(session.measure(group))
+        for case in group:
+            for name, outcome in results[case.name].items() if case.shown else ():
+                setting = f" [{outcome.variant}]" if outcome.trial else ""
+                row = f"{case.title}: " if len(group) > 1 else ""
+                say(f"    {row}{session.contenders[name].title}{setting}: {report.cell(outcome)} {case.unit}")
     return results
 
 
 def write_documents(suite: Suite, contenders: Dict[str, Contender], results: report.Results, conditions: Dict[str, str]) -> None:
-    image = REPOSITORY / "docs" / "images" / f"{suite.name}.png"
+    images = REPOSITORY / "docs" / "images"
     caption = f"{conditions['machine']}; {conditions['date']}; medians"
-    drawn = plot.draw(image, suite, contenders, results, caption)
+    drawn = [f"{suite.name}.png"] if plot.draw(images / f"{suite.name}.png", suite, contenders, results, caption) else []
+    if suite.name == "threads":
+        drawn += curves.draw(images, contenders, results, caption)
     if not drawn:
         say("no plot: python3-matplotlib is missing, or there is nothing to draw")
-    section = report.markdown_report(suite, contenders, results, conditions, f"images/{suite.name}.png" if drawn else None)
+    section = report.markdown_report(suite, contenders, results, conditions, [f"images/{name}" for name in drawn])
     for path in report.write_files(REPOSITORY, suite, section, report.as_json(suite, results, conditions)):
         say(f"wrote {path}")
 
 
-def main(arguments: Sequence[str]) -> int:
-    given = read_arguments(arguments)
-    suite = SUITES[given.suite]
-    if given.list:
-        print_list(suite)
-        return 0
+def conditions_of(suite: Suite, build: Path, rate: float, repeats: int) -> Dict[str, str]:
+    if suite.name == "threads":
+        return {**machine.conditions(REPOSITORY, [], rate, repeats), **libraries.versions(REPOSITORY)}
+    return machine.conditions(REPOSITORY, sorted(peers.find_libomp(build / "bench" / "peers")), rate, repeats)
+
+
+def run_suite(suite: Suite, given: argparse.Namespace) -> int:
+    """Returns how many bars were missed."""
     cases = select(suite, given.only)
     if not cases:
         sys.exit(f"bench/run: no case matches {given.only}; see --list")
-    if not (given.build / "bench").is_dir():
-        sys.exit(f"bench/run: {given.build}/bench is missing; build first: make build")
     build = given.build.resolve()
-    contenders = peers.all_contenders(build, not given.no_download, say)
+    contenders = CONTENDERS[suite.name](build, not given.no_download, say)
     if given.contenders:
         contenders = restrict(contenders, given.contenders)
-    rate = calibrate(build)
-    conditions = machine.conditions(REPOSITORY, sorted(peers.find_libomp(build / "bench" / "peers")), rate, given.repeats)
+    rate = calibrate(build) if any(case.needs_rate for case in cases) else 0.0
+    conditions = conditions_of(suite, build, rate, given.repeats)
     for line in machine.as_lines(conditions):
         print(line)
-    settings = Settings(build, given.repeats, given.quick, rate, instructions.available(), given.patience)
+    settings = Settings(build, given.repeats, given.quick, rate, instructions.available(), given.prefix, given.patience)
     if not settings.count_instructions:
         say("perf may not count instructions here, so they are left out")
     results = measure_all(Session(settings, contenders, say), cases)
@@ -130,7 +151,19 @@ def main(arguments: Sequence[str]) -> int:
     whole = not given.only and not given.quick and not given.contenders
     if given.write or (given.write is None and whole):
         write_documents(shown, contenders, results, conditions)
-    missed = report.tally(shown, results).get("issue", {}).get("MISS", 0)
+    return report.tally(shown, results).get("issue", {}).get("MISS", 0)
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = read_arguments(arguments)
+    suites = list(SUITES.values()) if given.suite == "all" else [SUITES[given.suite]]
+    if given.list:
+        for suite in suites:
+            print_list(suite)
+        return 0
+    if not (given.build / "bench").is_dir():
+        sys.exit(f"bench/run: {given.build}/bench is missing; build first: make build")
+    missed = sum(run_suite(suite, given) for suite in suites)
     return 1 if given.strict and missed else 0
 
 

@@ -59,6 +59,7 @@ foreach(workload ${bench_workloads})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${library} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench/${workload})
     target_compile_options(${target} PRIVATE -O3)
     target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+    target_link_options(${target} PRIVATE -Wl,-z,now) # a function's first call through a lazy PLT takes kilobytes of stack
     add_dependencies(bench_programs ${target})
     if(TARGET bench_peer_${library})
       target_link_libraries(${target} PRIVATE bench_peer_${library})

@@ -40,7 +40,7 @@ func allPoints() []point {
 	for _, d := range []int{0, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100} {
 		points = append(points, point{4096, d})
 	}
-	for n := 1; n <= 65536; n *= 2 {
+	for n := 1; n <= 65536; n *= 4 {
 		if n != 4096 {
 			points = append(points, point{n, 0}, point{n, 100})
 		}

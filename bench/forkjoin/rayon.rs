@@ -26,7 +26,7 @@ fn main() {
     let regions = options.whole("regions", 0, 0, 1_000_000_000);
     options.finish();
     demand(deviation == 0 && reverse == 0, "tasks neither yield nor are joined one by one");
-    let sizes: Vec<usize> = if only > 0 { vec![only] } else { (0..=16).map(|power| 1 << power).collect() };
+    let sizes: Vec<usize> = if only > 0 { vec![only] } else { (0..=8).map(|power| 1 << (2 * power)).collect() };
     let mut result = Record::new("forkjoin");
     in_workers(1, || {
         if regions > 0 {

@@ -1,6 +1,7 @@
 """Whether a demand is met. Pure functions of medians."""
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Callable, Mapping, Optional, Tuple
 
 from .model import Bar, Value
@@ -19,16 +20,27 @@ KINDS: Mapping[str, Tuple[Callable[[float, float], float], bool, str, str]] = {
 
 
 def wording(bar: Bar, unit: str, short: bool = False) -> str:
-    return KINDS[bar.kind][3 if short else 2].format(limit=bar.limit, peer=bar.peer, unit=unit)
+    peer = (bar.peer or "") + (f" in {bar.case}" if bar.case else "")
+    return KINDS[bar.kind][3 if short else 2].format(limit=bar.limit, peer=peer, unit=unit)
 
 
-def judge(bar: Bar, values: Mapping[str, Value]) -> Judgement:
-    """A subject that failed misses its bar; a peer that is absent leaves it open."""
+def peer_value(bar: Bar, values: Mapping[str, Value]) -> Optional[Value]:
+    """The named one, or the best (all metrics are the lower the better) of those that match a pattern, but for the judged one."""
+    if "*" not in (bar.peer or ""):
+        return values.get(bar.peer or "")
+    matching = [value for name, value in values.items() if fnmatchcase(name, bar.peer) and name != bar.who]
+    return min(matching, key=lambda value: value.median, default=None)
+
+
+def judge(bar: Bar, values: Mapping[str, Value], peers: Optional[Mapping[str, Value]] = None) -> Judgement:
+    """A subject that failed misses its bar; a peer that is absent leaves it open. `peers`: the values of the row that the bar's
+    peer is taken from, when that is another."""
     number, must_be_high, *_ = KINDS[bar.kind]
     if bar.who not in values:
         return "MISS", None
-    if bar.peer is not None and bar.peer not in values:
+    peer = peer_value(bar, values if peers is None else peers)
+    if bar.peer is not None and peer is None:
         return "n/a", None
-    reached = number(values[bar.who].median, values[bar.peer].median if bar.peer else 0.0)
+    reached = number(values[bar.who].median, peer.median if peer else 0.0)
     met = reached >= bar.limit if must_be_high else reached <= bar.limit
     return ("PASS" if met else "MISS"), reached

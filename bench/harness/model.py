@@ -14,6 +14,8 @@ class Variant:
     environment: Mapping[str, str] = field(default_factory=dict)
     wrapper: Sequence[str] = ()
     suffix: str = ""  # of the program's name: "-clang" is the binary for libomp's own ABI
+    library: str = ""  # the program is WORKLOAD/LIBRARY: each library has its own; "": one program for all
+    arguments: Sequence[str] = ()  # after the case's own
     runtime: Optional[str] = None  # the file that must answer OpenMP calls; None: not checked
     quick: bool = True  # tried by --quick too
 
@@ -38,13 +40,15 @@ class Value:
 
 @dataclass(frozen=True)
 class Bar:
-    """A demand on `who`. `kind` is a key of KINDS in bars.py; `limit` its bound; `peer` whom it is measured against."""
+    """A demand on `who`. `kind` is a key of KINDS in bars.py; `limit` its bound; `peer` whom it is measured against: a name, or
+    a pattern with * for the best of those that match."""
 
     kind: str
     limit: float
     peer: Optional[str] = None
     who: str = "comity"
-    source: str = "issue"  # or "anchor": what the best other runtime reaches, taken as a goal
+    source: str = "issue"  # or "anchor": what the best other runtime reaches or a figure from another machine, taken as a goal
+    case: Optional[str] = None  # the row of the same suite that the peer's value is taken from; None: the bar's own
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,13 @@ class Case:
     sampled: bool = True  # understands --samples, --budget-s and --regions
     fixed_variant: bool = False  # no trial: the first variant is taken
     timeout: float = 120
+    together: str = ""  # cases that share this share their processes: one record holds the metrics of all of them
+    shown: bool = True  # False: drawn, and in the JSON, but not in the table
+    rounds: int = 0  # above zero: exactly so many, for what does not vary
+    once: Sequence[str] = ()  # contenders that are too slow to run in more than one round
+    quick: Sequence[str] = ()  # further arguments under --quick
+    regions: int = 0  # above zero: it understands --regions, and so many are enough for a count of instructions
+    counted: Sequence[str] = ()  # arguments for that count
 
 
 @dataclass(frozen=True)
@@ -77,6 +88,13 @@ class Suite:
     cases: Sequence[Case]
     baseline: str = "libgomp"  # the plot and the ratios are drawn against it
     subject: str = "comity"
+    explanation: str = ""  # what a reader of the page must know, one paragraph
+    contenders_as_rows: bool = False  # of the tables: for suites of many contenders
+
+
+def is_subject(contender: str) -> bool:
+    """Whether it is one of ours: what we promise is judged of these."""
+    return contender.startswith("comity")
 
 
 @dataclass

@@ -1,14 +1,17 @@
-"""The plot of a suite: how many times faster than the baseline each runtime is, a group of bars a row, on a logarithmic axis."""
+"""The plot of a suite: how many times faster than the baseline each runtime is, a group of bars a row, on a logarithmic axis. A suite
+whose baseline is Comity is drawn the other way round: how many times Comity's cost each has."""
 from __future__ import annotations
 
 from pathlib import Path
 from typing import List, Mapping, Sequence, Tuple
 
 from .model import Contender, Suite
-from .report import SUBJECTS, Results
-from .session import values_of
+from .report import Results, judged_values
 
 COLOURS = {"libgomp-default": "#b8b8b8", "libomp": "#e08a2e", "bolt": "#6a9f58", "comity": "#1f5fa8", "comity-preload": "#86b4e3"}
+LIBRARY_COLOURS = {"comity-pair": "#86b4e3", "pthread": "#555555", "boost_fiber": "#8c6bb1", "tbb": "#2a9d8f", "libgomp": "#b8b8b8",
+                   "libomp": "#e08a2e", "rayon": "#c0504d", "go": "#4bacc6", "argobots": "#6a9f58", "massivethreads": "#9bbb59",
+                   "qthreads": "#7f6084", "libfork": "#d4a017"}
 
 
 def speedups(suite: Suite, names: Sequence[str], results: Results) -> List[Tuple[str, Mapping[str, float]]]:
@@ -17,7 +20,7 @@ def speedups(suite: Suite, names: Sequence[str], results: Results) -> List[Tuple
     for case in suite.cases:
         if case.name not in results or case.metric != "us":
             continue
-        values = values_of(results[case.name], SUBJECTS)
+        values = judged_values(results[case.name])
         if suite.baseline not in values:
             continue
         base = values[suite.baseline].median
@@ -25,35 +28,56 @@ def speedups(suite: Suite, names: Sequence[str], results: Results) -> List[Tuple
     return rows
 
 
+def costs(suite: Suite, names: Sequence[str], results: Results) -> List[Tuple[str, Mapping[str, float]]]:
+    """(title, {contender: its median over the baseline's}) of the rows that are shown and that the baseline could run."""
+    rows = []
+    for case in suite.cases:
+        values = judged_values(results.get(case.name, {}))
+        if case.shown and suite.baseline in values and values[suite.baseline].median > 0:
+            base = values[suite.baseline].median
+            rows.append((case.title, {name: values[name].median / base for name in names if name in values}))
+    return [(title, found) for title, found in rows if found]
+
+
 def draw(path: Path, suite: Suite, contenders: Mapping[str, Contender], results: Results, caption: str) -> bool:
     """False when there is no matplotlib, or nothing to draw."""
+    cost = suite.baseline == suite.subject
+    colours = LIBRARY_COLOURS if cost else COLOURS
+    names = [name for name in contenders if name in colours and name != suite.baseline]
+    rows = (costs if cost else speedups)(suite, names, results)
+    axis = "time or space over {} (logarithmic; right of 1: Comity wins)" if cost else "times faster than {} (logarithmic)"
+    heading = f"{suite.title}\n{caption}"
+    return _draw_bars(path, heading, axis.format(contenders[suite.baseline].title) if rows else "", rows, names, colours, contenders)
+
+
+def _draw_bars(path: Path, heading: str, axis: str, rows: Sequence[Tuple[str, Mapping[str, float]]], names: Sequence[str],
+               colours: Mapping[str, str], contenders: Mapping[str, Contender]) -> bool:
     try:
         import matplotlib
         matplotlib.use("Agg")
         import matplotlib.pyplot as pyplot
     except ImportError:
         return False
-    names = [name for name in contenders if name in COLOURS and name != suite.baseline]
-    rows = speedups(suite, names, results)
     names = [name for name in names if any(name in row for _, row in rows)]
     if not rows or not names:
         return False
-    figure, axes = pyplot.subplots(figsize=(9, 1.2 + 0.55 * len(rows)), dpi=120)
+    figure, axes = pyplot.subplots(figsize=(9, 1.2 + max(0.55, 0.1 * len(names)) * len(rows)), dpi=120)
     height = 0.8 / len(names)
     for place, name in enumerate(names):
         at = [row + place * height for row, (_, found) in enumerate(rows) if name in found]
         widths = [found[name] for _, found in rows if name in found]
-        drawn = axes.barh(at, [width - 1 for width in widths], height=height, left=1, color=COLOURS[name], label=contenders[name].title)
-        axes.bar_label(drawn, [f" {width:,.3g}×" if width < 1000 else f" {width:,.0f}×" for width in widths], fontsize=7)
+        drawn = axes.barh(at, [width - 1 for width in widths], height=height, left=1, color=colours[name], label=contenders[name].title)
+        axes.bar_label(drawn, [f" {width:,.3g}×" if width < 1000 else f" {width:,.0f}×" for width in widths],
+                       fontsize=7 if len(names) < 8 else 5)
     axes.set_xscale("log")
     axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], [title for title, _ in rows], fontsize=8)
     axes.invert_yaxis()
     axes.axvline(1, color="black", linewidth=0.8)
     low, high = axes.get_xlim()
     axes.set_xlim(low / 1.5, high * 2)
-    axes.set_xlabel(f"times faster than {contenders[suite.baseline].title} (logarithmic)", fontsize=8)
-    axes.set_title(f"{suite.title}\n{caption}", fontsize=9)
-    axes.legend(fontsize=8, loc="best")
+    axes.set_xlabel(axis, fontsize=8)
+    axes.set_title(heading, fontsize=9)
+    axes.legend(fontsize=8 if len(names) < 8 else 6, loc="best")
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Software": None})

@@ -5,14 +5,25 @@ import json
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence
 
-from .bars import judge, wording
-from .model import Case, Contender, Suite, Value
+from .bars import Judgement, judge, wording
+from .model import Bar, Case, Contender, Suite, Value, is_subject
 from .session import Outcome, values_of
 from .statistics import ratio_spread
 
 Results = Dict[str, Dict[str, Outcome]]  # case name: contender name: outcome
-SUBJECTS = ("comity", "comity-preload")
 DISTURBED = "~: other processes took part of a core during most of these runs."
+
+
+def judged_values(outcomes: Mapping[str, Outcome]) -> Dict[str, Value]:
+    return values_of(outcomes, [name for name in outcomes if is_subject(name)])
+
+
+def verdict(bar: Bar, case: Case, results: Results) -> Judgement:
+    """A demand on a contender that did not take part is left open."""
+    if bar.who not in results[case.name]:
+        return "n/a", None
+    peers = judged_values(results[bar.case]) if bar.case in results else {} if bar.case else None
+    return judge(bar, judged_values(results[case.name]), peers)
 
 
 def figure(number: float) -> str:
@@ -40,13 +51,13 @@ def cell(outcome: Optional[Outcome], spread: bool = True) -> str:
     return text
 
 
-def bar_texts(case: Case, values: Mapping[str, Value]) -> List[str]:
+def bar_texts(case: Case, results: Results) -> List[str]:
     texts = []
     for bar in case.bars:
-        verdict, reached = judge(bar, values)
+        outcome, reached = verdict(bar, case, results)
         goal = "goal " if bar.source == "anchor" else ""
         number = f" ({reached:.3g})" if reached is not None else ""
-        texts.append(f"{verdict} {goal}{wording(bar, case.unit, short=True)}{number}")
+        texts.append(f"{outcome} {goal}{wording(bar, case.unit, short=True)}{number}")
     return texts
 
 
@@ -55,11 +66,10 @@ def tally(suite: Suite, results: Results) -> Dict[str, Dict[str, int]]:
     for case in suite.cases:
         if case.name not in results:
             continue
-        values = values_of(results[case.name], SUBJECTS)
         for bar in case.bars:
-            verdict, _ = judge(bar, values)
-            counts.setdefault(bar.source, {}).setdefault(verdict, 0)
-            counts[bar.source][verdict] += 1
+            outcome, _ = verdict(bar, case, results)
+            counts.setdefault(bar.source, {}).setdefault(outcome, 0)
+            counts[bar.source][outcome] += 1
     return counts
 
 
@@ -72,7 +82,7 @@ def tally_text(counts: Mapping[str, Mapping[str, int]]) -> str:
 def _groups(suite: Suite, results: Results) -> Dict[str, List[Case]]:
     groups: Dict[str, List[Case]] = {}
     for case in suite.cases:
-        if case.name in results:
+        if case.name in results and case.shown:
             groups.setdefault(case.group, []).append(case)
     return groups
 
@@ -96,10 +106,32 @@ def rows_of(cases: Sequence[Case], suite: Suite, contenders: Mapping[str, Conten
     rows = [["case", "unit", *[one.title for one in columns], *[f"{peer} / Comity" for peer in peers], "bars"]]
     for case in cases:
         outcomes = results[case.name]
-        values = values_of(outcomes, SUBJECTS)
+        values = judged_values(outcomes)
         ratios = [_faster(values, suite.subject, peer) for peer in peers]
         texts = [cell(outcomes.get(one.name)) for one in columns]
-        rows.append([case.title, case.unit, *texts, *ratios, "; ".join(bar_texts(case, values))])
+        rows.append([case.title, case.unit, *texts, *ratios, "; ".join(bar_texts(case, results))])
+    return rows
+
+
+def contender_rows(cases: Sequence[Case], contenders: Mapping[str, Contender], results: Results) -> List[List[str]]:
+    """Heading first: a row a contender, a column a case. The heading is the case's title."""
+    rows = [["", *[case.title for case in cases]]]
+    for one in _columns(cases, contenders):
+        rows.append([one.title, *[cell(results[case.name].get(one.name)) for case in cases]])
+    return rows
+
+
+def demand_rows(cases: Sequence[Case], contenders: Mapping[str, Contender], results: Results) -> List[List[str]]:
+    """Heading first: what was promised of those that took part, and what became of it. A demand on a contender or against a peer
+    that is not there is left out."""
+    rows = [["case", "of", "demand", "reached", "verdict"]]
+    for case in cases:
+        for bar in case.bars:
+            outcome, reached = verdict(bar, case, results)
+            if bar.who in contenders and outcome != "n/a":
+                goal = " (goal)" if bar.source == "anchor" else ""
+                rows.append([case.title, contenders[bar.who].title, wording(bar, case.unit, short=True) + goal,
+                             "–" if reached is None else f"{reached:.3g}", outcome])
     return rows
 
 
@@ -120,10 +152,18 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def _tables(cases: Sequence[Case], suite: Suite, contenders: Mapping[str, Contender], results: Results) -> List[List[List[str]]]:
+    if not suite.contenders_as_rows:
+        return [rows_of(cases, suite, contenders, results)]
+    demands = demand_rows(cases, contenders, results)
+    return [contender_rows(cases, contenders, results), *([demands] if len(demands) > 1 else [])]
+
+
 def terminal_report(suite: Suite, contenders: Mapping[str, Contender], results: Results) -> str:
     parts = []
     for title, cases in _groups(suite, results).items():
-        parts += [title, terminal_table(rows_of(cases, suite, contenders, results)), ""]
+        for rows in _tables(cases, suite, contenders, results):
+            parts += [title, terminal_table(rows), ""]
     if any("~" in part for part in parts):
         parts.append(DISTURBED)
     return "\n".join([*parts, tally_text(tally(suite, results))])
@@ -146,22 +186,22 @@ def extras_line(case: Case, outcomes: Mapping[str, Outcome]) -> str:
 
 
 def markdown_report(suite: Suite, contenders: Mapping[str, Contender], results: Results, conditions: Mapping[str, str],
-                    plot: Optional[str]) -> str:
+                    plots: Sequence[str] = ()) -> str:
     """The generated section. Losses stand in it like everything else."""
     lines = [f"## {suite.title}", ""]
     lines += [f"- {name}: {value}" for name, value in conditions.items() if value]
-    lines += ["", "Medians of the repeats, with the middle half of them in brackets; the contenders alternate in one run. The binaries "
-              "are gcc's, unmodified; *best* is the fastest setting of wait policy, hot teams and, for libomp, version and ABI "
-              "(listed below), with nesting on. Where no time is measured, the stock runtimes have their default wait policy. A *bar* is a promise, a *goal* what the best other runtime reaches. "
-              f"Result: {tally_text(tally(suite, results))}.", ""]
-    if plot:
+    lines += ["", "Medians of the repeats, with the middle half of them in brackets; the contenders alternate in one run. "
+              f"{suite.explanation} Result: {tally_text(tally(suite, results))}.", ""]
+    for plot in plots:
         lines += [f"![{suite.title}]({plot})", ""]
     for title, cases in _groups(suite, results).items():
-        lines += [f"### {title}", "", markdown_table(rows_of(cases, suite, contenders, results)), ""]
+        lines += [f"### {title}", ""]
+        for rows in _tables(cases, suite, contenders, results):
+            lines += [markdown_table(rows), ""]
     if any("~" in line for line in lines):
         lines += [DISTURBED, ""]
     for heading, maker in (("Best settings found:", variants_line), ("Beside the table:", extras_line)):
-        found = [line for case in suite.cases if case.name in results for line in [maker(case, results[case.name])] if line]
+        found = [line for case in suite.cases if case.name in results and case.shown for line in [maker(case, results[case.name])] if line]
         if found:
             lines += [heading, "", *found, ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -185,9 +225,8 @@ def as_json(suite: Suite, results: Results, conditions: Mapping[str, str]) -> st
     for case in suite.cases:
         if case.name not in results:
             continue
-        values = values_of(results[case.name], SUBJECTS)
-        verdicts = [{"bar": wording(bar, case.unit), "source": bar.source, "verdict": verdict, "reached": reached}
-                    for bar in case.bars for verdict, reached in [judge(bar, values)]]
+        verdicts = [{"bar": wording(bar, case.unit), "of": bar.who, "source": bar.source, "verdict": outcome, "reached": reached}
+                    for bar in case.bars for outcome, reached in [verdict(bar, case, results)]]
         cases.append({"name": case.name, "title": case.title, "metric": case.metric, "unit": case.unit, "bars": verdicts,
                       "contenders": {name: _outcome_json(one, results[case.name].get("comity"))
                                      for name, one in results[case.name].items()}})

@@ -20,6 +20,7 @@ class Settings:
     quick: bool = False
     loop_rate: float = 0.0  # iterations of the work loop per cycle, the same for all
     count_instructions: bool = False
+    prefix: Sequence[str] = ()  # words before every command
     patience: float = 3.0  # seconds to wait for a quiet moment before a run; 0: disturbed runs are not repeated either
 
 
@@ -45,56 +46,65 @@ class Session:
         self.contenders = contenders
         self.progress = progress
 
-    def measure(self, case: Case) -> Dict[str, Outcome]:
-        present = [self.contenders[name] for name in case.contenders if name in self.contenders]
-        outcomes = {one.name: Outcome() for one in present}
-        chosen = {one.name: self._choose(case, one, outcomes[one.name]) for one in present}
+    def measure(self, cases: Sequence[Case]) -> Dict[str, Dict[str, Outcome]]:
+        """Of cases that are run together (or of one alone): by case, by contender."""
+        first = cases[0]
+        present = [one for name, one in self.contenders.items() if any(name in case.contenders for case in cases)]
+        outcomes = {case.name: {one.name: Outcome() for one in present if one.name in case.contenders} for case in cases}
+        chosen = {one.name: self._choose([case for case in cases if one.name in case.contenders], one, outcomes) for one in present}
         runners = [name for name, variant in chosen.items() if variant is not None]
-        for number in range(self._rounds(case)):
+        for number in range(self._rounds(first)):
             shift = number % max(1, len(runners))  # nobody is always first
             for name in runners[shift:] + runners[:shift]:
-                self._one_run(case, chosen[name], outcomes[name])
-        if self.settings.count_instructions and case.sampled:
-            for name in runners:
-                outcomes[name].instructions = self._instructions(case, chosen[name], outcomes[name])
+                if number == 0 or name not in first.once:
+                    self._one_run([case for case in cases if name in case.contenders], name, chosen[name], outcomes)
+        if self.settings.count_instructions:
+            for case in cases:
+                for name in runners:
+                    if name in outcomes[case.name] and (case.sampled or case.regions > 0) and case.shown:
+                        outcomes[case.name][name].instructions = self._instructions(case, chosen[name], outcomes[case.name][name])
         return outcomes
 
     def _rounds(self, case: Case) -> int:
-        return max(3, math.ceil(self.settings.repeats * case.repeats))
+        return case.rounds or max(3, math.ceil(self.settings.repeats * case.repeats))
 
-    def _choose(self, case: Case, contender: Contender, outcome: Outcome) -> Optional[Variant]:
-        """The fastest variant of one short run each; None when every one failed."""
-        variants = [one for one in contender.variants if self._program_exists(case, one)]
+    def _choose(self, cases: Sequence[Case], contender: Contender, outcomes: Mapping[str, Mapping[str, Outcome]]) -> Optional[Variant]:
+        """The fastest variant of one short run each, by the first case; None when every one failed."""
+        variants = [one for one in contender.variants if self._program_exists(cases[0], one)]
         if self.settings.quick:
             variants = [one for one in variants if one.quick] or variants
-        if case.fixed_variant:
+        if cases[0].fixed_variant:
             variants = variants[:1]
-        if len(variants) == 1:
-            outcome.variant = variants[0].name
-            return variants[0]
-        best: Optional[Variant] = None
-        for variant in variants:
-            run = self._run(case, variant, trial=True)
-            outcome.trial[variant.name] = run.failure or run.record[case.metric]
-            if run.failure is None and (best is None or outcome.trial[variant.name] < outcome.trial[best.name]):
+        best: Optional[Variant] = variants[0] if len(variants) == 1 else None
+        trial: Dict[str, object] = {}
+        for variant in variants if len(variants) > 1 else ():
+            run = self._run(cases[0], variant, trial=True)
+            trial[variant.name] = run.failure or run.record[cases[0].metric]
+            if run.failure is None and (best is None or trial[variant.name] < trial[best.name]):
                 best = variant
-        if best is None:
-            outcome.failures += [f"{name}: {why}" for name, why in outcome.trial.items()] or ["no program to run"]
-            return None
-        outcome.variant = best.name
+        for case in cases:
+            outcome = outcomes[case.name][contender.name]
+            outcome.trial.update(trial)
+            if best is None:
+                outcome.failures += [f"{name}: {why}" for name, why in trial.items()] or ["no program to run"]
+            else:
+                outcome.variant = best.name
         return best
 
-    def _one_run(self, case: Case, variant: Variant, outcome: Outcome) -> None:
-        run = self._undisturbed(case, variant)
+    def _one_run(self, cases: Sequence[Case], name: str, variant: Variant, outcomes: Mapping[str, Mapping[str, Outcome]]) -> None:
+        run = self._undisturbed(cases[0], variant)
         if run.failure is not None:
-            outcome.failures.append(run.failure)
-            self.progress(f"  {case.name} {variant.name}: {run.failure}")
-            return
-        outcome.values.append(float(run.record[case.metric]))
-        outcome.disturbed += quiet.is_disturbed(run.others)
-        for key in case.extra:
-            if key in run.record:
-                outcome.extra.setdefault(key, []).append(float(run.record[key]))
+            self.progress(f"  {cases[0].name} {variant.name}: {run.failure}")
+        for case in cases:
+            outcome = outcomes[case.name][name]
+            if run.failure is not None or case.metric not in run.record:
+                outcome.failures.append(run.failure or f"printed no {case.metric}")
+                continue
+            outcome.values.append(float(run.record[case.metric]))
+            outcome.disturbed += quiet.is_disturbed(run.others)
+            for key in case.extra:
+                if key in run.record:
+                    outcome.extra.setdefault(key, []).append(float(run.record[key]))
 
     def _undisturbed(self, case: Case, variant: Variant) -> Run:
         """A failure counts at once; of three disturbed runs the least disturbed one is taken. What is asked is only how much
@@ -116,6 +126,8 @@ class Session:
             timeout = min(timeout, 30)
         elif case.sampled and self.settings.quick:
             command += ["--samples", "9", "--budget-s", "1", "--sample-ms", "10"]
+        if self.settings.quick:
+            command += case.quick
         if self.settings.patience > 0:
             quiet.wait(self.settings.patience)
         run = run_program(command, variant.environment, timeout, None if case.program.startswith("/") else variant.runtime)
@@ -126,20 +138,21 @@ class Session:
     def _instructions(self, case: Case, variant: Variant, outcome: Outcome) -> Optional[float]:
         if not outcome.values:
             return None
-        regions = instructions.regions_for(median(outcome.values))
-        command = self._command(case, variant)
+        regions = case.regions or instructions.regions_for(median(outcome.values))
+        command = [*self._command(case, variant), *case.counted]
         counts = [instructions.count([*command, "--regions", str(factor * regions)], variant.environment, case.timeout)
                   for factor in (1, 2)]
         return instructions.per_region(counts, regions)
 
     def _command(self, case: Case, variant: Variant) -> List[str]:
         rate = ["--rate", f"{self.settings.loop_rate:.9f}"] if case.needs_rate and self.settings.loop_rate > 0 else []
-        return [*variant.wrapper, self._program(case, variant), *case.arguments, *rate]
+        return [*self.settings.prefix, *variant.wrapper, self._program(case, variant), *case.arguments, *variant.arguments, *rate]
 
     def _program(self, case: Case, variant: Variant) -> str:
         if case.program.startswith("/"):
             return case.program
-        return str(self.settings.build / "bench" / (case.program + variant.suffix))
+        folder = self.settings.build / "bench" / case.program
+        return str(folder / variant.library if variant.library else folder) + variant.suffix
 
     def _program_exists(self, case: Case, variant: Variant) -> bool:
         return Path(self._program(case, variant)).exists()

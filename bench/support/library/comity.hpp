@@ -10,6 +10,7 @@
 #define BENCH_HAS_JOIN 1
 #endif
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -29,18 +30,31 @@ struct named_technique {
 
 // Every technique there is, the default one first.
 inline constexpr named_technique techniques[] = {
-    {"roc_l", COMITY_TECHNIQUE_ROC_L},
-    {"full", COMITY_TECHNIQUE_FULL},
+    {"roc_l", COMITY_TECHNIQUE_ROC_L},   {"full", COMITY_TECHNIQUE_FULL},
+    {"full_l", COMITY_TECHNIQUE_FULL_L}, {"roc", COMITY_TECHNIQUE_ROC},
+    {"ss", COMITY_TECHNIQUE_SS},         {"ss_l", COMITY_TECHNIQUE_SS_L},
+    {"sc", COMITY_TECHNIQUE_SC},         {"stackless", COMITY_TECHNIQUE_STACKLESS, false},
+    {"c_full", COMITY_TECHNIQUE_C_FULL}, {"c_full_e", COMITY_TECHNIQUE_C_FULL_E},
+    {"c_roc", COMITY_TECHNIQUE_C_ROC},   {"c_roc_e", COMITY_TECHNIQUE_C_ROC_E},
 };
 
 inline comity_thread_attr_t attributes{techniques[0].technique, 0, 0, 0}; // of the threads that `threads` makes
 inline named_technique chosen = techniques[0];
 
-// Reads --technique.
+// Reads --technique; `list` prints the names, for the harness.
 inline void choose_technique(arguments &options) {
     std::vector<std::string> names;
-    for (const named_technique &one : techniques) names.emplace_back(one.name);
+    std::string all;
+    for (const named_technique &one : techniques) {
+        names.emplace_back(one.name);
+        all.append(all.empty() ? "" : " ").append(one.name);
+    }
+    names.emplace_back("list");
     const std::string wanted = options.word("technique", techniques[0].name, names);
+    if (wanted == "list") {
+        std::printf("{\"library\":\"comity\",\"techniques\":\"%s\"}\n", all.c_str());
+        std::exit(0);
+    }
     for (const named_technique &one : techniques)
         if (one.name == wanted) chosen = one;
     attributes.technique = chosen.technique;

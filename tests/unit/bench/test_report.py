@@ -7,7 +7,7 @@ from pathlib import Path
 import harness_path  # noqa: F401
 from harness import report
 from harness.model import Bar, Case, Contender, Suite, Variant
-from harness.plot import speedups
+from harness.plot import costs, speedups
 from harness.session import Outcome
 
 CASE = Case("nested-8x8", "nested 8×8", "Nested", "nested/nested", contenders=("libgomp", "comity"),
@@ -62,12 +62,50 @@ class Tables(unittest.TestCase):
         self.assertIn("SIGSEGV", row[3])
 
     def test_the_section_names_conditions_settings_and_the_plot(self):
-        text = report.markdown_report(SUITE, CONTENDERS, results(), {"machine": "a box, 2 cores"}, "images/nested.png")
+        text = report.markdown_report(SUITE, CONTENDERS, results(), {"machine": "a box, 2 cores"}, ["images/nested.png"])
         for part in ("machine: a box, 2 cores", "![Nested regions](images/nested.png)", "libgomp passive", "kernel_threads 2.00"):
             self.assertIn(part, text)
 
     def test_the_plot_shows_the_baselines_time_over_each(self):
         self.assertEqual(speedups(SUITE, ["comity"], results()), [("nested 8×8", {"comity": 200.0})])
+
+
+class ContenderTables(unittest.TestCase):
+    """Of suites of many contenders: a row each, and what was promised below."""
+
+    ROWS = [Case("one", "one worker", "Trees", "fib", contenders=("comity", "comity-sc", "tbb"), metric="seconds", unit="s",
+                 bars=[Bar("ratio_at_most", 0.5, "tbb"), Bar("at_most", 9, who="comity-sc", source="anchor"), Bar("at_most", 1, "go")]),
+            Case("two", "two workers", "Trees", "fib", contenders=("comity", "tbb"), metric="seconds", unit="s",
+                 bars=[Bar("times_faster", 1.9, "comity", case="one"), Bar("ratio_at_most", 1, "*"), Bar("at_most", 1, who="comity-ss")]),
+            Case("dot", "a point of a curve", "Trees", "fib", contenders=("comity",), metric="seconds", shown=False)]
+    SUITE = Suite("threads", "Threads", ROWS, "comity", "comity", "What is what.", contenders_as_rows=True)
+    TAKING_PART = {name: Contender(name, name.upper(), [Variant("only")]) for name in ("comity", "comity-sc", "tbb")}
+    RESULTS = {"one": {"comity": Outcome("only", [4.0]), "comity-sc": Outcome("only", [10.0]), "tbb": Outcome("only", [16.0])},
+               "two": {"comity": Outcome("only", [2.0]), "tbb": Outcome("only", [8.0])}, "dot": {"comity": Outcome("only", [7.0])}}
+
+    def test_a_contender_has_a_row_and_a_case_a_column(self):
+        rows = report.contender_rows(self.ROWS[:2], self.TAKING_PART, self.RESULTS)
+        self.assertEqual(rows, [["", "one worker", "two workers"], ["COMITY", "4.00", "2.00"], ["COMITY-SC", "10.0", "–"],
+                                ["TBB", "16.0", "8.00"]])
+
+    def test_demands_of_those_that_took_part_are_judged(self):
+        rows = report.demand_rows(self.ROWS[:2], self.TAKING_PART, self.RESULTS)
+        self.assertEqual(rows[1:], [["one worker", "COMITY", "time ≤ 0.5 × tbb", "0.25", "PASS"],
+                                    ["one worker", "COMITY-SC", "≤ 9 s (goal)", "10", "MISS"],
+                                    ["two workers", "COMITY", "≥ 1.9× comity in one", "2", "PASS"],
+                                    ["two workers", "COMITY", "time ≤ 1 × *", "0.25", "PASS"]])
+
+    def test_demands_on_the_absent_are_left_open(self):
+        self.assertEqual(report.tally(self.SUITE, self.RESULTS), {"issue": {"PASS": 3, "n/a": 2}, "anchor": {"MISS": 1}})
+
+    def test_points_of_curves_are_in_the_json_and_not_on_the_page(self):
+        page = report.markdown_report(self.SUITE, self.TAKING_PART, self.RESULTS, {})
+        self.assertIn("What is what.", page)
+        self.assertNotIn("a point of a curve", page)
+        self.assertIn("a point of a curve", report.as_json(self.SUITE, self.RESULTS, {}))
+
+    def test_the_plot_shows_each_cost_over_the_subjects(self):
+        self.assertEqual(costs(self.SUITE, ["tbb"], self.RESULTS), [("one worker", {"tbb": 4.0}), ("two workers", {"tbb": 4.0})])
 
 
 class Sections(unittest.TestCase):

@@ -25,7 +25,7 @@ class SessionCase(unittest.TestCase):
 
         made = Session(Settings(Path("/build"), **{"patience": 0, **settings}), {one.name: one for one in contenders}, lambda text: None)
         with mock.patch.object(session, "run_program", fake), mock.patch.object(Path, "exists", lambda path: True):
-            return made.measure(case)
+            return made.measure([case])[case.name]
 
     @staticmethod
     def table(variant, command):
@@ -65,6 +65,55 @@ class Sessions(SessionCase):
         self.run_session(lambda variant, command: commands.append(command) or self.table(variant, command), case=case, repeats=3,
                          loop_rate=0.5)
         self.assertEqual({tuple(command) for command in commands}, {("/prog", "--alpha", "1", "--rate", "0.500000000")})
+
+
+class Together(SessionCase):
+    """Rows whose metrics are all in one record."""
+
+    ROWS = [Case("first", "", "group", "/prog", contenders=("libgomp", "comity"), metric="a", sampled=False, together="both",
+                 once=["libgomp"], fixed_variant=True),
+            Case("second", "", "group", "/prog", contenders=("comity",), metric="b", sampled=False, together="both", fixed_variant=True)]
+
+    def measure(self, record, rows=ROWS):
+        self.ran = []
+
+        def fake(command, environment, timeout, runtime=None):
+            self.ran.append(environment["V"])
+            return Run(record=dict(record))
+
+        made = Session(Settings(Path("/build"), repeats=3, patience=0), {one.name: one for one in (PEER, SUBJECT)}, lambda text: None)
+        with mock.patch.object(session, "run_program", fake), mock.patch.object(Path, "exists", lambda path: True):
+            return made.measure(rows)
+
+    def test_one_process_a_contender_and_round_serves_all_rows(self):
+        outcomes = self.measure({"a": 1.0, "b": 2.0})
+        self.assertEqual(outcomes["first"]["comity"].values, [1.0, 1.0, 1.0])
+        self.assertEqual(outcomes["second"]["comity"].values, [2.0, 2.0, 2.0])
+        self.assertNotIn("libgomp", outcomes["second"])
+        self.assertEqual(self.ran.count("run"), 3)
+
+    def test_a_slow_contender_runs_once(self):
+        self.assertEqual(self.measure({"a": 1.0, "b": 2.0})["first"]["libgomp"].values, [1.0])
+        self.assertEqual(self.ran.count("slow"), 1)
+
+    def test_a_metric_that_is_missing_fails_its_row_only(self):
+        outcomes = self.measure({"a": 1.0})
+        self.assertEqual(outcomes["first"]["comity"].failures, [])
+        self.assertEqual(outcomes["second"]["comity"].failures, ["printed no b"] * 3)
+
+    def test_what_does_not_vary_is_run_as_often_as_it_says(self):
+        case = Case("row", "", "group", "/prog", contenders=("comity",), metric="a", sampled=False, rounds=1)
+        self.assertEqual(self.measure({"a": 1.0}, [case])["row"]["comity"].values, [1.0])
+
+
+class Commands(SessionCase):
+    def test_a_library_has_a_program_of_its_own_and_further_arguments(self):
+        commands = []
+        case = Case("row", "", "group", "fib", ["--workers", "2"], ("comity",), sampled=False, fixed_variant=True, quick=["--short", "1"])
+        ours = Contender("comity", "Comity", [Variant("run", {"V": "run"}, library="comity", arguments=["--technique", "sc"])])
+        self.run_session(lambda variant, command: commands.append(command) or self.table(variant, command), [ours], case, repeats=3,
+                         quick=True, prefix=["nice"])
+        self.assertEqual(commands[0], ["nice", "/build/bench/fib/comity", "--workers", "2", "--technique", "sc", "--short", "1"])
 
 
 class Disturbed(SessionCase):
