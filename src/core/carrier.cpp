@@ -145,13 +145,15 @@ COMITY_UNSANITIZED __attribute__((always_inline)) inline void begin(context *to,
 }
 
 // The transition stack is needed, or the guest may soon be resumed elsewhere: the guest keeps the stack that it runs
-// on, and the transition context gets the guest's, which is unused.
+// on, and the transition context gets the guest's, which is unused. So its caller stands on a stack that is the guest's
+// now, and it cannot return there, also when it was not stopped itself (keep_guest_stack).
 COMITY_UNSANITIZED __attribute__((noinline)) void lend_stack(carrier *k) noexcept {
     context *guest = k->guest;
     k->guest = nullptr;
     std::swap(guest->stack, k->transition.stack);
     std::swap(guest->stack_top, k->transition.stack_top);
     std::swap(guest->floor, k->transition.floor);
+    guest->broken = true;
 }
 
 [[noreturn]] void cannot_stop() noexcept {
@@ -166,6 +168,8 @@ COMITY_UNSANITIZED __attribute__((always_inline)) inline void settle_guest(carri
 }
 
 } // namespace
+
+void keep_guest_stack(carrier *k) noexcept { settle_guest(k); }
 
 COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept {
     chaos_point();

@@ -123,6 +123,9 @@ void call_from_transition(carrier *k, context *to, void (*fn)(void *), void *arg
 // The same, and `to` runs on the transition stack; when it is stopped it gets that stack, and the transition context
 // its own, so both must have the same size (k->lends_stack).
 void call_on_transition(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept;
+// Somebody may soon resume, elsewhere, a context that was called from the carrier's guest, or the guest itself: it
+// leaves the transition stack to the carrier. Any other function here that stops a context does that by itself.
+void keep_guest_stack(carrier *k) noexcept;
 // Stops `from` and runs fn(from, arg) on the carrier's transition context.
 void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 
