@@ -67,6 +67,8 @@ COMITY_UNSANITIZED __attribute__((always_inline)) inline void set_current(carrie
     to->on = k;
     const std::uintptr_t base = to->tls_base ? to->tls_base : k->tls_base;
     if (base != k->tls_now) {
+        // ThreadSanitizer would take `from` for running on this kernel thread for as long as that stays behind.
+        if (orders_switches && k->tls_now == k->tls_base) k->transition.fiber.enter(nullptr, 0);
         k->tls_now = base;
         set_tls_base(base);
     }
