@@ -92,14 +92,20 @@ context *allocate_context() noexcept {
     return allocate_contexts(&c, 1) ? c : nullptr;
 }
 
-void free_context(context *c) noexcept {
-    c->id = 0;
+namespace {
+void free_contexts_of(context **contexts, unsigned n) noexcept {
+    for (unsigned i = 0; i < n; ++i) contexts[i]->id = 0;
     contexts_lock.lock();
-    c->next = free_contexts;
-    free_contexts = c;
-    forbid_memory(c, sizeof *c);
+    for (unsigned i = 0; i < n; ++i) {
+        contexts[i]->next = free_contexts;
+        free_contexts = contexts[i];
+        forbid_memory(contexts[i], sizeof(context));
+    }
     contexts_lock.unlock();
 }
+} // namespace
+
+void free_context(context *c) noexcept { free_contexts_of(&c, 1); }
 
 void contexts_before_fork() noexcept {
     sys::stack_pool_before_fork();
@@ -166,6 +172,7 @@ context *create_full(std::size_t stack_size, int &error) noexcept {
 
 unsigned create_bare_contexts(std::size_t stack_size, context **out, unsigned n) noexcept {
     stack_size = standard_or(stack_size);
+    const bool standard = stack_size >= sys::get_options().stack_size;
     if (stack_size < least_bare_stack) stack_size = least_bare_stack;
     sys::stack_memory stacks[most_at_once];
     const unsigned with_stack = sys::take_stacks(stack_size, stacks, n < most_at_once ? n : most_at_once);
@@ -175,7 +182,8 @@ unsigned create_bare_contexts(std::size_t stack_size, context **out, unsigned n)
         context *c = out[i];
         c->stack = stacks[i];
         c->stack_top = sys::coloured_top(stacks[i]);
-        c->floor = middle(c->stack.bottom, c->stack_top);
+        // Whoever is called on this stack instead of one of its own expects the default size.
+        c->floor = standard ? middle(c->stack.bottom, c->stack_top) : static_cast<std::byte *>(c->stack_top);
         c->shares_tls = true;
         c->fiber.create();
     }
@@ -190,16 +198,26 @@ context *create_context(std::size_t stack_size, bool full, int &error) noexcept 
     return c;
 }
 
+void destroy_bare_contexts(context **contexts, unsigned n) noexcept {
+    sys::stack_memory stacks[most_at_once];
+    for (unsigned i = 0; i < n; ++i) {
+        context *c = contexts[i];
+        if (c->at_end) c->at_end(c);
+        check_canary(c);
+        c->fiber.destroy();
+        forget_frames(c->stack.bottom, c->stack.top); // those that were left without a return
+        stacks[i] = c->stack;
+    }
+    sys::give_back_stacks(stacks, n);
+    free_contexts_of(contexts, n);
+}
+
 void destroy_context(context *c) noexcept {
+    if (!c->tls) return destroy_bare_contexts(&c, 1);
     if (c->at_end) c->at_end(c);
-    check_canary(c);
     c->fiber.destroy();
     free_promotion(c);
-    if (c->tls) free_tls_block(c->tls);
-    if (c->stack) {
-        forget_frames(c->stack.bottom, c->stack.top); // those that were left without a return
-        sys::give_back_stacks(&c->stack, 1);
-    }
+    free_tls_block(c->tls);
     free_context(c);
 }
 

@@ -104,6 +104,7 @@ void destroy_context(context *c) noexcept;
 // The same for several bare contexts, for the price of little more than one: at most n, returns how many there are in
 // out[0..], fewer only when the memory is exhausted. For n <= 8.
 unsigned create_bare_contexts(std::size_t stack_size, context **out, unsigned n) noexcept;
+void destroy_bare_contexts(context **contexts, unsigned n) noexcept;
 
 // The memory of a context, which gdb's list knows from now on; null: there is none. Memory that was a context's once
 // never becomes anything else. By themselves for contexts without a stack of their own (native ones).

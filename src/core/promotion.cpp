@@ -93,7 +93,7 @@ void demote(context *c, void (*then)(void *), void *arg) noexcept {
 bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }
 
 void free_promotion(context *c) noexcept {
-    promotion *p = c->tls ? c->tls->promoted : nullptr;
+    promotion *p = c->tls->promoted;
     if (!p) return;
     forget(&p->k);
     p->k.transition.fiber.destroy();

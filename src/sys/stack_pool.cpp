@@ -223,9 +223,10 @@ void guard_stack(stack_memory &stack, const slot_shape &shape) noexcept {
 
 // ---- Giving back
 
-// So many free stacks keep their memory: a quarter of those in use, and at least so many as could hold 64 MiB.
+// So many free stacks keep their memory: a quarter of those in use, and at least so many as hold 64 MiB if each has
+// touched 16 KiB.
 std::size_t most_warm(const stack_class &c) noexcept {
-    const std::size_t few = std::clamp(64 * mebi / shape_of(class_of(c)).stride, std::size_t{16}, std::size_t{1024});
+    const std::size_t few = 64 * mebi / std::min(shape_of(class_of(c)).stride, mebi / 64);
     return std::max(few, c.in_use / 4);
 }
 

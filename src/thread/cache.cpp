@@ -4,8 +4,9 @@
 #include "core/spinlock.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
+#include "sys/stack_pool.hpp"
 
-#include <atomic>
+#include <cerrno>
 #include <new>
 
 namespace comity {
@@ -18,7 +19,8 @@ hart_cache caches[most_harts];
 namespace {
 
 constexpr unsigned chunk = 64;             // descriptors that come and go between a hart and the shared list at once
-constexpr unsigned shared_contexts = 4096; // bare contexts that all harts together keep beside their own
+constexpr unsigned shared_contexts = 4096; // contexts of the default size that all harts together keep beside their own
+constexpr unsigned context_chunk = 8;      // bare contexts that come and go between a hart and the core at once
 
 core::spinlock shared_lock;
 descriptor_list shared_descriptors; // under shared_lock
@@ -45,14 +47,53 @@ void child_after_fork() noexcept {
         hart_cache &c = caches[i];
         if (k && k->carried && k->carried->id == static_cast<int>(i)) continue;
         if (c.descriptors.first) c.descriptors = {}; // else not to be written: it is 128 KiB
-        for (context_list &list : c.contexts)
-            if (list.first) list.forget_all();
+        for (context_list *list : {&c.contexts[0], &c.contexts[1], &c.small, &c.sized})
+            if (list->first) list->forget_all();
     }
 }
 
 __attribute__((constructor)) void watch_forks() noexcept {
     if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
         sys::warn("no memory to prepare for fork: a child process must not make threads of Comity's");
+}
+
+// ---- Contexts
+
+// The hart's list of bare contexts of this size; null: it keeps none. The size is the thread's.
+context_list *list_of(hart_cache &c, std::size_t stack_size) noexcept {
+    if (stack_size == 0) return &c.contexts[0];
+    if (stack_size <= sys::small_stack_size) return &c.small;
+    const std::size_t rounded = sys::pooled_stack_size(stack_size);
+    if (c.sized.first == nullptr) c.size = rounded;
+    return rounded != 0 && rounded == c.size ? &c.sized : nullptr;
+}
+
+// One for the caller, and some for the list.
+context *make_bare_contexts(std::size_t stack_size, context_list *list, int &error) noexcept {
+    context *some[context_chunk];
+    unsigned got = 0;
+    if (stack_size == 0 && shared_bare.size() != 0) {
+        shared_lock.lock();
+        while (got < context_chunk && (some[got] = shared_bare.pop())) ++got;
+        shared_lock.unlock();
+    }
+    if (got == 0) got = core::create_bare_contexts(stack_size, some, list ? context_chunk : 1);
+    error = got ? 0 : ENOMEM;
+    for (unsigned i = 1; i < got; ++i) list->push(some[i]);
+    return got ? some[0] : nullptr;
+}
+
+// The list is full: makes room in it.
+void drop_some(context_list &list, bool shared) noexcept {
+    context *some[context_chunk];
+    for (context *&c : some) c = list.pop();
+    if (shared && shared_bare.size() < shared_contexts) {
+        shared_lock.lock();
+        for (context *c : some) shared_bare.push(c);
+        shared_lock.unlock();
+        return;
+    }
+    core::destroy_bare_contexts(some, context_chunk);
 }
 
 // Contexts with their own TLS do not survive a fork: their kernel threads are in the parent.
@@ -76,32 +117,32 @@ void share_descriptors(thread *t, hart_cache *own) noexcept {
 }
 
 context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
-    if (t->stack_size == 0) {
-        if (t->own_tls) {
-            hart_cache &c = own_cache(k);
-            forget_forked(c);
-            if (context *found = c.contexts[1].pop()) return found;
-        } else if (shared_bare.size() != 0) {
-            shared_lock.lock();
-            context *found = shared_bare.pop();
-            shared_lock.unlock();
-            if (found) return found;
+    hart_cache &own = own_cache(k);
+    if (t->own_tls) {
+        if (t->stack_size == 0) {
+            forget_forked(own);
+            if (context *found = own.contexts[1].pop()) return found;
         }
+        return core::create_context(t->stack_size, true, error);
     }
-    return core::create_context(t->stack_size, t->own_tls, error);
+    context_list *list = list_of(own, t->stack_size);
+    if (list)
+        if (context *found = list->pop()) return found;
+    return make_bare_contexts(t->stack_size, list, error);
 }
 
 void give_back_other_context(context *c, std::uint32_t stack_size, bool own_tls, carrier *k) noexcept {
-    if (stack_size == 0) {
-        if (k && own_tls && own_cache(k).contexts[1].size() < hart_cache::most_contexts)
-            return own_cache(k).contexts[1].push(c);
-        shared_lock.lock();
-        const bool keep = !own_tls && shared_bare.size() < shared_contexts;
-        if (keep) shared_bare.push(c);
-        shared_lock.unlock();
-        if (keep) return;
+    if (!k) return core::destroy_context(c);
+    hart_cache &own = own_cache(k);
+    if (own_tls) {
+        if (stack_size != 0 || own.contexts[1].size() >= hart_cache::most_contexts) return core::destroy_context(c);
+        return own.contexts[1].push(c);
     }
-    core::destroy_context(c);
+    context_list *list = list_of(own, stack_size);
+    if (!list) return core::destroy_context(c);
+    core::check_canary(c);
+    if (list->size() >= hart_cache::most_contexts) drop_some(*list, stack_size == 0);
+    list->push(c);
 }
 
 } // namespace comity

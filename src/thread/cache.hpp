@@ -55,7 +55,10 @@ struct context_list {
 struct alignas(64) hart_cache {
     static constexpr unsigned most_contexts = 1024, most_descriptors = 4096;
     descriptor_list descriptors;
-    context_list contexts[2]; // bare and with their own TLS
+    context_list contexts[2]; // of the default size: bare and with their own TLS
+    // Bare ones of other sizes: small stacks, and those of one size more.
+    context_list small, sized;
+    std::size_t size = 0; // of the stacks in `sized`, as the pool rounds it; changes while it is empty
     std::uint32_t generation = 0;
 };
 

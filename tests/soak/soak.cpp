@@ -1,6 +1,7 @@
 // Creations and joins without end, of every kind: the process must not grow. Prints a line a tenth, and at the end one
 // of JSON; exits with 1 if something grew.
-//   soak [COUNT]      100,000,000 if none is given
+//   thread_soak [COUNT]      100,000,000 if none is given
+// Allowed are 8 MiB, that is 0.08 bytes a thread: what the harts keep depends on how they share the work.
 #include "comity/sync.hpp"
 #include "comity/thread.h"
 
@@ -102,15 +103,14 @@ void sizes(std::uint64_t round) {
     join_all(round % 2);
 }
 
-void parked(std::uint64_t round) {
+void parked(std::size_t size, bool reverse) {
     comity::event own;
     gate = &own;
     at_gate = 0;
-    const std::size_t size = round % 3 == 0 ? 2048 : round % 3 == 1 ? 16384 : 0;
     for (comity_thread_t *&t : handles) t = create({COMITY_TECHNIQUE_ROC_L, size, 0, 0}, waits, &handles);
     while (at_gate != at_once) comity_thread_yield();
     own.set();
-    join_all(round % 2);
+    join_all(reverse);
 }
 
 void detached() {
@@ -121,13 +121,19 @@ void detached() {
     while (ended != at_once) comity_thread_yield();
 }
 
+// As many threads of each size at the same time as there will ever be: how many there are later depends on the harts.
+void warm_up() {
+    for (std::size_t size = 2048; size <= std::size_t{4} << 20; size *= 2) parked(size, false);
+    parked(0, false);
+}
+
 // Most rounds are the plain ones: they make the number; the others have their turn in every hundred.
 void one_round(std::uint64_t round) {
     switch (round % rounds_of_a_cycle) {
     case 0:
         return sizes(round / rounds_of_a_cycle);
     case 1:
-        return parked(round / rounds_of_a_cycle);
+        return parked(round % 3 == 0 ? 2048 : round % 3 == 1 ? 16384 : 0, round % 2);
     case 2:
     case 3:
         return detached();
@@ -154,6 +160,7 @@ int main(int argc, char **argv) {
     const std::uint64_t rounds = std::max(count / at_once, 3 * rounds_of_a_cycle);
     const auto from = std::chrono::steady_clock::now();
     if (comity_threads_begin() != 0) fail("no memory for a scheduler");
+    warm_up();
     state first, last, most;
     for (std::uint64_t round = 0; round < rounds; ++round) {
         one_round(round);
@@ -170,7 +177,7 @@ int main(int argc, char **argv) {
     comity_threads_end();
     last = now();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
-    const bool grew = has_grown("KiB resident", first.resident_kib, last.resident_kib, 2048) |
+    const bool grew = has_grown("KiB resident", first.resident_kib, last.resident_kib, 8192) |
                       has_grown("KiB of address space", first.address_space_kib, last.address_space_kib,
                                 first.address_space_kib / 2) | // a slab more of large stacks
                       has_grown("mappings", first.mappings, last.mappings, 200) |

@@ -134,6 +134,13 @@ TEST_P(thread_stacks, of_no_possible_size_are_an_error) {
     }
 }
 
+TEST_P(thread_stacks, of_a_joiner_are_not_used_for_more_than_they_have) {
+    for (comity::thread &t : make(20, 16384, [] {
+             comity::thread({}, [] { use(100'000); }).join(); // a default stack has room for that
+         }))
+        t.join();
+}
+
 TEST_F(thread_stacks_death, an_overflow_is_named) {
     if (sanitized) GTEST_SKIP() << "it names it in its own way";
     EXPECT_EXIT(comity::thread({.stack_size = 20'000}, [] { overflow(0); }).join(), testing::KilledBySignal(SIGSEGV),
@@ -154,6 +161,24 @@ TEST_F(thread_stacks_death, an_overflow_of_a_small_one_is_named) {
         },
         "stack overflow: context [0-9]+ used more than its small stack");
 }
+
+#ifndef NDEBUG
+TEST_F(thread_stacks_death, an_overflow_of_a_small_one_is_noticed_when_the_thread_stops) {
+    if (sanitized) GTEST_SKIP() << "there are no small stacks";
+    EXPECT_DEATH(
+        {
+            const comity::threads scope;
+            parked_threads neighbours(3, 2048);
+            comity::thread({.stack_size = 2048}, [] {
+                volatile char *here = static_cast<char *>(__builtin_frame_address(0));
+                for (std::ptrdiff_t i = 256; i < 2150; ++i) here[-i] = 1;
+                comity::this_thread::yield();
+                _exit(0);
+            }).join();
+        },
+        "stack overflow: context [0-9]+ used more than its small stack");
+}
+#endif
 
 TEST_F(thread_stacks_death, a_runaway_from_the_lowest_small_one_is_named) {
     if (sanitized) GTEST_SKIP() << "there are no small stacks";
