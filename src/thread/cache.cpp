@@ -131,6 +131,14 @@ context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
     return make_bare_contexts(t->stack_size, list, error);
 }
 
+context *make_plain_context(carrier *k) noexcept {
+    const thread plain{};
+    int error = 0;
+    context *c = take_other_context(&plain, k, error);
+    if (!c) sys::fatal("starting a thread", "no memory for its stack; see COMITY_STACK_SIZE");
+    return c;
+}
+
 void give_back_other_context(context *c, std::uint32_t stack_size, bool own_tls, carrier *k) noexcept {
     if (!k) return core::destroy_context(c);
     hart_cache &own = own_cache(k);

@@ -95,6 +95,13 @@ inline core::context *take_context(const thread *t, core::carrier *k, int &error
     return take_other_context(t, k, error);
 }
 
+// A bare context of the default size. Ends the program when there is no memory.
+core::context *make_plain_context(core::carrier *k) noexcept;
+inline core::context *take_plain_context(core::carrier *k) noexcept {
+    core::context *found = own_cache(k).contexts[0].pop();
+    return found ? found : make_plain_context(k);
+}
+
 // What take_context gave for a thread with these attributes. k: as above. The context must have exited.
 inline void give_back_context(core::context *c, std::uint32_t stack_size, bool own_tls, core::carrier *k) noexcept {
     if (k && stack_size == 0 && !own_tls) [[likely]] {

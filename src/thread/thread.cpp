@@ -61,7 +61,7 @@ bool valid(const comity_thread_attr_t &a) noexcept {
     t->stack_size = static_cast<std::uint32_t>(a.stack_size);
     t->fn = fn;
     t->owner = w->owner;
-    t->join.store(a.detached ? thread::detached : 0, std::memory_order_relaxed);
+    t->join.begin(a.detached ? end_word::detached : end_word::open);
 }
 
 // Whatever can fail for want of memory fails here, but for the context that lazy techniques take at the start.
@@ -126,55 +126,12 @@ int start_child(thread *t, carrier *k) noexcept {
 
 // ---- Join
 
-// Changes the word where a thread and its joiner meet, from 0. Where there is one hart only, who changes it holds that.
-bool enter_word(thread *t, std::uintptr_t what, std::uintptr_t &before) noexcept {
-    carrier *k = core::current_carrier();
-    const bool needs_hart = core::base().hart_count() == 1 && !(k && k->carried);
-    if (needs_hart) k = core::enter_comity();
-    before = 0;
-    const bool entered =
-        t->join.compare_exchange_strong(before, what, std::memory_order_acq_rel); // acq_rel[thread-end]
-    if (needs_hart) core::leave_comity(k);
-    return entered;
-}
-
-// On the transition context: the joiner is off its stack.
-void park_joiner(context *c, void *argument) {
-    auto *t = static_cast<thread *>(argument);
-    carrier *k = core::current_carrier();
-    std::uintptr_t before = 0;
-    if (enter_word(t, reinterpret_cast<std::uintptr_t>(c), before)) core::block(k, c);
-    core::resume(k, c);
-}
-
-void wait_without_hart(thread *t, context *c) noexcept {
-    std::uintptr_t before = 0;
-    if (enter_word(t, reinterpret_cast<std::uintptr_t>(c), before)) core::sleep_without_hart(c->on);
-}
-
-bool spin_for_end(const thread *t, const carrier *k) noexcept {
-    core::sched *s = k->current_sched;
-    const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
-    for (unsigned i = 1; !(s->hooks && s->hooks->other_work(s)); ++i) {
-        if (t->join.load(std::memory_order_acquire) != 0) // acquire[thread-end]
-            return true;
-        if (i % 16 == 0 && sys::ticks() - from > most) break;
-        sys::cpu_relax();
-    }
-    return false;
-}
-
 // 0 when the thread has ended, else the error number of joining it.
 [[gnu::noinline]] int wait_for_end(thread *t, std::uintptr_t state) noexcept {
     if (thread_of(core::current_context()) == t) return EDEADLK;
-    if (state != 0) return EINVAL;
-    context *c = core::adopt()->current;
-    carrier *k = c->on;
-    if (!k->carried)
-        wait_without_hart(t, c);
-    else if (!spin_for_end(t, k))
-        core::pause(c, park_joiner, t);
-    return t->join.load(std::memory_order_acquire) == thread::ended ? 0 : EINVAL; // acquire[thread-end]
+    if (state != end_word::open) return EINVAL;
+    t->join.wait();
+    return t->join.get() == end_word::ended ? 0 : EINVAL;
 }
 
 // May the calling context run the thread? What runs on a transition context cannot be stopped.
@@ -241,10 +198,10 @@ int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr
 int comity_thread_join(comity_thread_t *handle, void **result) {
     auto *t = static_cast<thread *>(handle);
     carrier *k = core::current_carrier();
-    const std::uintptr_t state = t->join.load(std::memory_order_acquire); // acquire[thread-end]
-    if (state != thread::ended) {
+    const std::uintptr_t state = t->join.get();
+    if (state != end_word::ended) {
         slot *w = k ? work_of(k) : nullptr;
-        if (state == 0 && w && w->owner == t->owner && may_run(t, k) && w->fresh.pop_if(t)) {
+        if (state == end_word::open && w && w->owner == t->owner && may_run(t, k) && w->fresh.pop_if(t)) {
             how(t).run_for(t, k->current);
         } else if (const int error = wait_for_end(t, state)) {
             return error;
@@ -261,8 +218,8 @@ int comity_thread_join(comity_thread_t *handle, void **result) {
 int comity_thread_detach(comity_thread_t *handle) {
     auto *t = static_cast<thread *>(handle);
     std::uintptr_t before = 0;
-    if (enter_word(t, thread::detached, before)) return 0;
-    if (before != thread::ended) return EINVAL;
+    if (t->join.replace_open(end_word::detached, before)) return 0;
+    if (before != end_word::ended) return EINVAL;
     dispose(t, carrier_with_hart());
     return 0;
 }

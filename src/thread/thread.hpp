@@ -4,8 +4,8 @@
 
 #include "comity/thread.h"
 #include "pool/unit.hpp"
+#include "thread/end_word.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,13 +18,10 @@ struct alignas(64) comity_thread : comity::unit {
     void *(*fn)(void *) = nullptr;
     void *value = nullptr; // fn's argument, then its result; written by the thread before `join`
     comity::unit_scheduler *owner = nullptr;
-    // 0: it has not ended and nobody waits; `ended`; `detached`; else the context that waits. Changed by exchange.
-    std::atomic<std::uintptr_t> join{0};
+    comity::end_word join;
     comity::core::context *c = nullptr; // where it runs, from its start; eager techniques: from its creation
 
     alignas(16) std::byte data[COMITY_THREAD_DATA];
-
-    static constexpr std::uintptr_t ended = 1, detached = 2;
 };
 
 namespace comity {

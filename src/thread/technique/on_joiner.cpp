@@ -26,7 +26,7 @@ bool has_room(const context *c) noexcept {
 
 void run_on_joiner(thread *t, context *joiner) noexcept {
     if (t->own_tls || t->stack_size != 0 || !has_room(joiner)) return join_by_call<false>(t, joiner);
-    t->join.store(reinterpret_cast<std::uintptr_t>(joiner), std::memory_order_relaxed);
+    t->join.take(joiner);
     t->c = joiner;
     t->on_joiner = true;
     void *const before = joiner->runs;

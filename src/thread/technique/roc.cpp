@@ -15,7 +15,7 @@ template <bool eager> void run_by_call(unit *u, core::carrier *k) noexcept {
 
 template <bool eager> void join_by_call(thread *t, core::context *joiner) noexcept {
     core::context *c = get_context<eager>(t, joiner->on);
-    t->join.store(reinterpret_cast<std::uintptr_t>(joiner), std::memory_order_relaxed);
+    t->join.take(joiner);
     if (!core::call(joiner, c, run_and_return, t)) return;
     part_from_context(t, joiner->on);
     work_of(joiner->on)->add_ended();

@@ -15,7 +15,7 @@ void run_stackless(unit *u, core::carrier *k) noexcept {
 
 void join_stackless(thread *t, core::context *joiner) noexcept {
     core::carrier *k = joiner->on;
-    t->join.store(reinterpret_cast<std::uintptr_t>(joiner), std::memory_order_relaxed);
+    t->join.take(joiner);
     void *const before = k->transition.runs;
     k->transition.runs = t;
     core::stand_on_transition(k);

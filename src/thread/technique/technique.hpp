@@ -47,29 +47,16 @@ inline void dispose(thread *t, core::carrier *k) noexcept {
     give_back_descriptor(t, k);
 }
 
-// Writes the end into the word where a thread and its joiner meet, and returns what stood there.
-inline std::uintptr_t exchange_end(thread *t, const unit_scheduler *s) noexcept {
-    if (!s->alone()) return t->join.exchange(thread::ended, std::memory_order_acq_rel); // acq_rel[thread-end]
-    const std::uintptr_t before = t->join.load(std::memory_order_relaxed); // only who holds the hart writes it
-    t->join.store(thread::ended, std::memory_order_release);               // release[thread-end]
-    return before;
-}
-
 // Counts the thread as ended and tells who waits for it. Returns a context that waits and that can go on on this hart
 // (the caller resumes it), else null. The thread may be gone afterwards.
 inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
     unit_scheduler::slot *w = work_of(k);
     w->add_ended();
-    const std::uintptr_t before = exchange_end(t, w->owner);
-    if (before == 0) [[likely]]
+    const std::uintptr_t before = t->join.end(w->owner);
+    if (before == end_word::open) [[likely]]
         return nullptr;
-    if (before == thread::detached) {
-        dispose(t, k);
-        return nullptr;
-    }
-    auto *waiter = reinterpret_cast<core::context *>(before);
-    if (waiter->owner == w->owner && (!waiter->home || waiter->home == k)) return waiter;
-    core::unblock(waiter);
+    if (before != end_word::detached) return waiter_for(before, k, w->owner);
+    dispose(t, k);
     return nullptr;
 }
 

@@ -1,0 +1,49 @@
+// The word in which what ends and who waits for that meet. Protocol "Join": README.md.
+#pragma once
+
+#include "pool/unit.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace comity {
+
+class end_word {
+public:
+    // Nobody waits and it has not ended; it has; nobody will wait. Else: the context that waits.
+    static constexpr std::uintptr_t open = 0, ended = 1, detached = 2;
+
+    void begin(std::uintptr_t state) noexcept { word_.store(state, std::memory_order_relaxed); }
+    std::uintptr_t get() const noexcept { return word_.load(std::memory_order_acquire); } // acquire[thread-end]
+    // The waiter runs what it waits for itself, so that nobody else has to be told of the end.
+    void take(const core::context *waiter) noexcept { begin(reinterpret_cast<std::uintptr_t>(waiter)); }
+
+    // It has ended, on a hart of `s`; returns what stood there. The last access, unless that was `detached`.
+    std::uintptr_t end(const unit_scheduler *s) noexcept {
+        if (!s->alone()) return word_.exchange(ended, std::memory_order_acq_rel); // acq_rel[thread-end]
+        const std::uintptr_t before = word_.load(std::memory_order_relaxed);      // only who holds the hart writes it
+        word_.store(ended, std::memory_order_release);                            // release[thread-end]
+        return before;
+    }
+    // Replaces `open`; false: something else stood there, in `before`. Any thread.
+    bool replace_open(std::uintptr_t what, std::uintptr_t &before) noexcept;
+    // Returns when it has ended, or at once if somebody else waits. Any thread, context. May switch.
+    void wait() noexcept;
+
+private:
+    bool spin(const core::carrier *k) const noexcept;
+    static void park(core::context *c, void *self);
+
+    std::atomic<std::uintptr_t> word_{open};
+};
+
+// Who waits, by what end() returned (neither open nor detached): the context if it can go on on this hart, and the caller
+// resumes it; else it is made ready and the result is null.
+inline core::context *waiter_for(std::uintptr_t before, const core::carrier *k, const core::sched *s) noexcept {
+    auto *waiter = reinterpret_cast<core::context *>(before);
+    if (waiter->owner == s && (!waiter->home || waiter->home == k)) return waiter;
+    core::unblock(waiter);
+    return nullptr;
+}
+
+} // namespace comity
