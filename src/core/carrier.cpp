@@ -164,20 +164,28 @@ COMITY_UNSANITIZED __attribute__((noinline)) void lend_stack(carrier *k) noexcep
                "another technique for threads that may wait");
 }
 
-COMITY_UNSANITIZED __attribute__((always_inline)) inline void settle_guest(carrier *k) noexcept {
-    if (k->guest) [[unlikely]]
-        lend_stack(k);
+// Whatever else a stop has to do is rare: the usual way needs no register beyond the arguments', and so no frame.
+COMITY_UNSANITIZED __attribute__((always_inline)) inline bool stops_plainly(const context *from) noexcept {
+    const carrier *k = from->on;
+    return !chaos_on && !k->guest && from != &k->transition;
+}
+
+COMITY_UNSANITIZED void prepare_to_stop(const context *from) noexcept {
+    chaos_point();
+    if (from == &from->on->transition) cannot_stop();
+    if (from->on->guest) lend_stack(from->on);
 }
 
 } // namespace
 
-void keep_guest_stack(carrier *k) noexcept { settle_guest(k); }
+void keep_guest_stack(carrier *k) noexcept {
+    if (k->guest) lend_stack(k);
+}
 
-COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept {
-    chaos_point();
-    if (from == &from->on->transition) [[unlikely]]
-        cannot_stop();
-    settle_guest(from->on);
+namespace {
+
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void switch_now(context *from, context *to, arch::after_fn after,
+                                                                         void *arg) noexcept {
     from->state = context_state::paused;
     to->state = context_state::running;
     to->broken = true;
@@ -187,10 +195,41 @@ COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn aft
     arrived(from);
 }
 
+COMITY_UNSANITIZED __attribute__((noinline)) void switch_carefully(context *from, context *to, arch::after_fn after,
+                                                                   void *arg) noexcept {
+    prepare_to_stop(from);
+    switch_now(from, to, after, arg);
+}
+
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void pause_now(context *from, void (*fn)(context *, void *),
+                                                                        void *arg) noexcept {
+    carrier *k = from->on;
+    from->state = context_state::paused;
+    k->pause_fn = fn;
+    k->pause_arg = arg;
+    set_current(k, from, &k->transition);
+    arch::comity_arch_save_call(&from->sp, k->transition.stack_top, entry_state::pause_entry, from, k);
+    arrived(from);
+}
+
+COMITY_UNSANITIZED __attribute__((noinline)) void pause_carefully(context *from, void (*fn)(context *, void *),
+                                                                  void *arg) noexcept {
+    prepare_to_stop(from);
+    pause_now(from, fn, arg);
+}
+
+} // namespace
+
+COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept {
+    if (!stops_plainly(from)) [[unlikely]]
+        return switch_carefully(from, to, after, arg);
+    switch_now(from, to, after, arg);
+}
+
 COMITY_UNSANITIZED void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
                                      void *after_arg) noexcept {
     carrier *k = from->on;
-    settle_guest(k);
+    prepare_to_stop(from);
     from->state = context_state::paused;
     begin(to, fn, arg);
     k->start_after = after;
@@ -231,25 +270,17 @@ COMITY_UNSANITIZED void call_on_transition(carrier *k, context *to, void (*fn)(v
 }
 
 COMITY_UNSANITIZED void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept {
-    chaos_point();
-    carrier *k = from->on;
-    if (from == &k->transition) [[unlikely]]
-        cannot_stop();
-    settle_guest(k);
-    from->state = context_state::paused;
-    k->pause_fn = fn;
-    k->pause_arg = arg;
-    set_current(k, from, &k->transition);
-    arch::comity_arch_save_call(&from->sp, k->transition.stack_top, entry_state::pause_entry, from, k);
-    arrived(from);
+    if (!stops_plainly(from)) [[unlikely]]
+        return pause_carefully(from, fn, arg);
+    pause_now(from, fn, arg);
 }
 
 COMITY_UNSANITIZED void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept {
     carrier *k = from->on;
     if (k->guest == from)
         k->guest = nullptr; // it leaves the transition stack
-    else
-        settle_guest(k);
+    else if (k->guest) [[unlikely]]
+        lend_stack(k);
     from->state = context_state::exited;
     k->pause_fn = fn;
     k->pause_arg = arg;

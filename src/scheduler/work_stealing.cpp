@@ -309,23 +309,39 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
 void work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
     slot &own = *work_of(k);
-    if (++own.turns % turns_at_home == 0 || core::home_ready(k, this)) [[unlikely]] {
-        if (has_work(k) || should_give_way(k)) core::pause(c, yield_and_look_around, this);
-        return;
-    }
+    if (++own.turns % turns_at_home == 0 && has_beyond(k, own)) [[unlikely]]
+        return core::pause(c, yield_and_look_around, this);
     if (own.turns % 2 && !own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
+    if (alone() && !c->home && own.first) { // nobody takes it before it is off its stack
+        context *other = own.first;
+        c->next = nullptr;
+        own.last->next = c;
+        own.last = c;
+        own.first = other->next;
+        return core::switch_to(c, other, core::arch::comity_arch_nothing, nullptr);
+    }
+    yield_to_shared(k, c, own);
+}
+
+// Where others may take what is ready.
+void work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept {
     if (context *other = take_ready(own)) {
-        if (alone() && !c->home) { // nobody takes it before it is off its stack
-            enqueue(own, c, c, 1);
-            return core::switch_to(c, other, core::arch::comity_arch_nothing, nullptr);
-        }
         const auto put_back = [](void *self) {
             auto *before = static_cast<context *>(self);
             static_cast<work_stealing *>(before->owner)->put_back(before);
         };
         return core::switch_to(c, other, put_back, c);
     }
-    if (has_queued()) core::pause(c, yield_to_any, this);
+    if (has_work(k)) core::pause(c, yield_to_any, this);
+}
+
+// Is there anything that a hart which always finds something in its own queues would never come to?
+bool work_stealing::has_beyond(carrier *k, const slot &own) noexcept {
+    if (!children_.empty() || core::home_ready(k, this) || should_give_way(k)) return true;
+    for (unsigned i = 0; i <= harts; ++i)
+        if (&slots[i] != &own && (slots[i].ready.load(std::memory_order_relaxed) != 0 || !slots[i].fresh.empty()))
+            return true;
+    return false;
 }
 
 void work_stealing::yield_and_look_around(context *c, void *self) {

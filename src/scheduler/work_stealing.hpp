@@ -48,6 +48,8 @@ private:
     void put_back(context *c) noexcept;
     void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
     void call_harts(unsigned n) noexcept;
+    void yield_to_shared(carrier *k, context *c, slot &own) noexcept;
+    bool has_beyond(carrier *k, const slot &own) noexcept;
     bool wait_for_work(carrier *k) noexcept;
     // What yield() leaves to the transition context: the context that yielded goes behind the others first.
     static void yield_and_look_around(context *c, void *self);

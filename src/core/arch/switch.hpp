@@ -9,33 +9,33 @@ using entry_fn = void (*)(void *a, void *b);
 extern "C" {
 // Saves the caller's registers and stack pointer in *save, continues where `to` was saved, and there runs
 // after(arg) before the primitive that saved `to` returns: by then the old stack is free for others to run on.
-void comity_arch_switch(void **save, void *to, after_fn after, void *arg);
+void comity_arch_switch(void **save, void *to, after_fn after, void *arg) noexcept;
 
 // Saves the caller in *save and calls entry(a, b) on the stack that ends at stack_top (16-byte aligned). entry must not
 // return.
-void comity_arch_save_call(void **save, void *stack_top, entry_fn entry, void *a, void *b);
+void comity_arch_save_call(void **save, void *stack_top, entry_fn entry, void *a, void *b) noexcept;
 
 // Saves the caller in *save like the others, and calls entry(a, b) on the stack that ends at stack_top. If entry
 // returns, the caller goes on by an ordinary return, without its registers being loaded (return on completion: Iwasaki,
 // section 3.4.1); if the caller is resumed from *save by a switch instead, entry must not return.
-void comity_arch_call(void **save, void *stack_top, entry_fn entry, void *a, void *b);
+void comity_arch_call(void **save, void *stack_top, entry_fn entry, void *a, void *b) noexcept;
 
 // Calls entry(a, b) on the stack that ends at stack_top and saves nothing: the caller goes on by an ordinary return, or
 // never (stack separation: Iwasaki, section 3.4.2).
-void comity_arch_call_on(void *stack_top, entry_fn entry, void *a, void *b);
+void comity_arch_call_on(void *stack_top, entry_fn entry, void *a, void *b) noexcept;
 
 // Calls entry(a, b) on the caller's own stack and saves the caller in *save. It goes on when entry returns, or when
 // somebody on this stack gives up all that stands on it since, by comity_arch_resume(*save, …).
-void comity_arch_call_here(void **save, entry_fn entry, void *a, void *b);
+void comity_arch_call_here(void **save, entry_fn entry, void *a, void *b) noexcept;
 
 // Calls entry(a, b) on the stack that ends at stack_top; the current stack's contents are dead.
-[[noreturn]] void comity_arch_jump_call(void *stack_top, entry_fn entry, void *a, void *b);
+[[noreturn]] void comity_arch_jump_call(void *stack_top, entry_fn entry, void *a, void *b) noexcept;
 
 // Continues where `to` was saved and there runs after(arg); the current stack's contents are dead.
-[[noreturn]] void comity_arch_resume(void *to, after_fn after, void *arg);
+[[noreturn]] void comity_arch_resume(void *to, after_fn after, void *arg) noexcept;
 
 // An `after` that does nothing.
-void comity_arch_nothing(void *arg);
+void comity_arch_nothing(void *arg) noexcept;
 }
 
 } // namespace comity::core::arch
