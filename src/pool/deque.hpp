@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/chaos.hpp"
+#include "sys/fence.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +18,7 @@ public:
     deque(const deque &) = delete;
     deque &operator=(const deque &) = delete;
     ~deque() {
-        for (ring *r = ring_.load(std::memory_order_relaxed); r;) {
+        for (ring *r = ring_.load(std::memory_order_relaxed); r && r != &none_;) {
             ring *older = r->older;
             ::operator delete(r);
             r = older;
@@ -25,16 +26,11 @@ public:
     }
 
     // Owner. False: no memory to grow.
-    bool push(T *item) noexcept {
+    [[gnu::always_inline]] bool push(T *item) noexcept {
         const std::int64_t b = bottom_.load(std::memory_order_relaxed);
         ring *r = ring_.load(std::memory_order_relaxed);
-        if (!r || b - seen_top_ > r->mask) [[unlikely]] {
-            seen_top_ = top_.load(std::memory_order_acquire); // acquire[deque-top]
-            if (!r || b - seen_top_ > r->mask) {
-                r = grow(r, b);
-                if (!r) return false;
-            }
-        }
+        if (b - seen_top_ > r->mask) [[unlikely]]
+            return push_into_full(item);
         r->at(b).store(item, std::memory_order_relaxed);
         bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
         return true;
@@ -46,33 +42,17 @@ public:
         const std::int64_t b = bottom_.load(std::memory_order_acquire) - 1;
         if (top_.load(std::memory_order_relaxed) > b) // top only grows: certainly empty
             return nullptr;
-        ring *r = ring_.load(std::memory_order_relaxed);
-        // A thief may take an older item on the strength of this value: release[deque-bottom].
-        bottom_.store(b, std::memory_order_release);
-        if (shared_) std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[deque-ends]
-        core::chaos_point();
-        std::int64_t t = top_.load(std::memory_order_relaxed);
-        T *item = nullptr;
-        if (t <= b) {
-            item = r->at(b).load(std::memory_order_relaxed);
-            if (t < b) return item;
-            // The last one: whoever moves the top has it.
-            if (!top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst,
-                                              std::memory_order_relaxed)) // seq_cst[deque-top]
-                item = nullptr;
-        }
-        bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
-        return item;
+        T *item = ring_.load(std::memory_order_relaxed)->at(b).load(std::memory_order_relaxed);
+        return take_newest(b) ? item : nullptr;
     }
 
     // Owner. Pops the newest item if it is this one.
-    bool pop_if(const T *item) noexcept {
+    [[gnu::always_inline]] bool pop_if(const T *item) noexcept {
         const std::int64_t b = bottom_.load(std::memory_order_acquire) - 1; // acquire[deque-bottom]
-        ring *r = ring_.load(std::memory_order_relaxed);
-        if (top_.load(std::memory_order_relaxed) > b || r->at(b).load(std::memory_order_relaxed) != item) return false;
-        if (shared_) return pop() != nullptr;
-        bottom_.store(b, std::memory_order_release); // release[deque-bottom]
-        return true;
+        if (top_.load(std::memory_order_relaxed) > b ||
+            ring_.load(std::memory_order_relaxed)->at(b).load(std::memory_order_relaxed) != item) [[unlikely]]
+            return false;
+        return take_newest(b);
     }
 
     // Anybody. The oldest item; null when there is none or somebody else was faster.
@@ -104,6 +84,39 @@ private:
         }
     };
 
+    // The owner has seen an item at b, the newest: false when a thief was faster. The usual case makes no call.
+    [[gnu::always_inline]] bool take_newest(std::int64_t b) noexcept {
+        // A thief may take an older item on the strength of this value: release[deque-bottom].
+        bottom_.store(b, std::memory_order_release);
+        if (!shared_) return true;
+        sys::store_load_fence(); // seq_cst[deque-ends]
+        if (!core::chaos_on && top_.load(std::memory_order_relaxed) < b) [[likely]]
+            return true;
+        return take_last(b);
+    }
+
+    // It may be the last one: then whoever moves the top has it.
+    [[gnu::noinline]] bool take_last(std::int64_t b) noexcept {
+        core::chaos_point();
+        std::int64_t t = top_.load(std::memory_order_relaxed);
+        if (t < b) return true;
+        const bool taken = t == b && top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst,
+                                                                  std::memory_order_relaxed); // seq_cst[deque-top]
+        bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
+        return taken;
+    }
+
+    [[gnu::noinline]] bool push_into_full(T *item) noexcept {
+        const std::int64_t b = bottom_.load(std::memory_order_relaxed);
+        ring *r = ring_.load(std::memory_order_relaxed);
+        seen_top_ = top_.load(std::memory_order_acquire); // acquire[deque-top]
+        if (b - seen_top_ > r->mask) {
+            r = grow(r == &none_ ? nullptr : r, b);
+            if (!r) return false;
+        }
+        return push(item);
+    }
+
     ring *grow(ring *old, std::int64_t b) noexcept {
         const std::int64_t size = old ? 2 * (old->mask + 1) : 256;
         void *memory =
@@ -119,9 +132,10 @@ private:
 
     alignas(64) std::atomic<std::int64_t> top_{0};    // raised by whoever takes the oldest item
     alignas(64) std::atomic<std::int64_t> bottom_{0}; // the owner's
-    std::atomic<ring *> ring_{nullptr};               // the owner's
+    std::atomic<ring *> ring_{&none_};                // the owner's
     std::int64_t seen_top_ = 0;                       // the owner's: a value that top had
     bool shared_;
+    ring none_{-1, nullptr}; // before the first push: full
 };
 
 } // namespace comity::pool

@@ -18,9 +18,9 @@ using slot = unit_scheduler::slot;
 namespace {
 
 struct second_half : unit { // on the stack of whoever forked
-    void (*fn)(void *) = nullptr;
-    void *arg = nullptr;
-    const unit_scheduler *owner = nullptr;
+    void (*fn)(void *);
+    void *arg;
+    const unit_scheduler *owner;
     end_word end;
 };
 
@@ -59,6 +59,11 @@ void run_half(unit *u, carrier *k) noexcept {
     finish(h, c, k);
 }
 
+[[gnu::noinline]] int wait_for_half(second_half *h) noexcept {
+    h->end.wait();
+    return 0;
+}
+
 second_half &half(comity_fork_t *f) noexcept { return *reinterpret_cast<second_half *>(f); }
 
 } // namespace
@@ -85,11 +90,10 @@ int comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b) {
 
 int comity_fork_end(comity_fork_t *fork) {
     second_half &h = half(fork);
-    slot *w = work_of(core::current_carrier());
+    slot *w = work_of(core::current_context()->on);
     if (w->owner == h.owner && w->fresh.pop_if(&h)) [[likely]]
         return 1;
-    h.end.wait();
-    return 0;
+    return wait_for_half(&h);
 }
 
 void comity_fork_join(void (*f)(void *), void *a, void (*g)(void *), void *b) {
