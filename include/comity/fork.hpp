@@ -15,12 +15,12 @@ namespace detail {
 
 // A callable that somebody else may call, and what it threw.
 template <class Function> struct branch {
-    Function *function;
+    std::remove_reference_t<Function> *function;
     std::exception_ptr thrown;
     static void run(void *self) noexcept {
         auto *b = static_cast<branch *>(self);
         try {
-            std::invoke(std::forward<Function>(*b->function));
+            std::invoke(static_cast<Function &&>(*b->function));
         } catch (...) {
             b->thrown = std::current_exception();
         }
@@ -30,7 +30,7 @@ template <class Function> struct branch {
     }
 };
 
-template <class F, class G> [[gnu::noinline]] void join_outside(F &f, G &g) {
+template <class F, class G> [[gnu::noinline]] void join_outside(F &&f, G &&g) {
     branch<F> first{std::addressof(f), {}};
     branch<G> second{std::addressof(g), {}};
     comity_fork_join(branch<F>::run, &first, branch<G>::run, &second);
@@ -40,14 +40,14 @@ template <class F, class G> [[gnu::noinline]] void join_outside(F &f, G &g) {
 
 } // namespace detail
 
-// Calls f() and g(), possibly at the same time, and returns when both have ended. What f threw is thrown again, else what
-// g threw; when f throws, g may not have been called. The callables are not copied. May switch.
+// Calls f() and g(), possibly at the same time, and returns when both have ended. What f threw is thrown again, else
+// what g threw; when f throws, g may not have been called. The callables are not copied. May switch.
 template <class F, class G>
 requires(std::is_invocable_v<F> &&std::is_invocable_v<G>) inline void join(F &&f, G &&g) {
     detail::branch<G> second{std::addressof(g), {}};
     comity_fork_t fork;
     if (!comity_fork_begin(&fork, detail::branch<G>::run, &second)) [[unlikely]]
-        return detail::join_outside(f, g);
+        return detail::join_outside(std::forward<F>(f), std::forward<G>(g));
     try {
         std::invoke(std::forward<F>(f));
     } catch (...) {

@@ -184,8 +184,8 @@ void keep_guest_stack(carrier *k) noexcept {
 
 namespace {
 
-COMITY_UNSANITIZED __attribute__((always_inline)) inline void switch_now(context *from, context *to, arch::after_fn after,
-                                                                         void *arg) noexcept {
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void switch_now(context *from, context *to,
+                                                                         arch::after_fn after, void *arg) noexcept {
     from->state = context_state::paused;
     to->state = context_state::running;
     to->broken = true;

@@ -44,7 +44,9 @@ private:
 // Counts for one carrier, which alone writes it; others may read it meanwhile.
 class counter {
 public:
-    [[gnu::always_inline]] void operator++() noexcept { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+    [[gnu::always_inline]] void operator++() noexcept {
+        value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
     void add(const counter &other) noexcept { value_.store(get() + other.get(), std::memory_order_relaxed); }
     std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
 

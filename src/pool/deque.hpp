@@ -102,7 +102,7 @@ private:
         if (t < b) return true;
         const bool taken = t == b && top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst,
                                                                   std::memory_order_relaxed); // seq_cst[deque-top]
-        bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
+        bottom_.store(b + 1, std::memory_order_release);                                      // release[deque-bottom]
         return taken;
     }
 

@@ -37,8 +37,8 @@ private:
     std::atomic<std::uintptr_t> word_{open};
 };
 
-// Who waits, by what end() returned (neither open nor detached): the context if it can go on on this hart, and the caller
-// resumes it; else it is made ready and the result is null.
+// Who waits, by what end() returned (neither open nor detached): the context if it can go on on this hart, and the
+// caller resumes it; else it is made ready and the result is null.
 inline core::context *waiter_for(std::uintptr_t before, const core::carrier *k, const core::sched *s) noexcept {
     auto *waiter = reinterpret_cast<core::context *>(before);
     if (waiter->owner == s && (!waiter->home || waiter->home == k)) return waiter;

@@ -1,5 +1,5 @@
-// The fork-join pair: its second half stands in the hart's queue while the first runs in the caller. Whoever takes it there
-// runs it: the caller itself, as a function call, or another hart, on a context of its own.
+// The fork-join pair: its second half stands in the hart's queue while the first runs in the caller. Whoever takes it
+// there runs it: the caller itself, as a function call, or another hart, on a context of its own.
 #include "comity/fork.h"
 
 #include "core/base.hpp"
