@@ -89,7 +89,7 @@ private:
         // A thief may take an older item on the strength of this value: release[deque-bottom].
         bottom_.store(b, std::memory_order_release);
         if (!shared_) return true;
-        sys::store_load_fence(); // seq_cst[deque-ends]
+        sys::store_load_fence(std::memory_order_seq_cst); // seq_cst[deque-ends]
         if (!core::chaos_on && top_.load(std::memory_order_relaxed) < b) [[likely]]
             return true;
         return take_last(b);
