@@ -45,9 +45,9 @@ demo: build ## compare real programs under stock libraries and under Comity, dra
 	@demo/run
 
 .PHONY: bench
-bench: build ## measure against libgomp and libomp in the same run
+bench: build ## measure against other libraries in the same run, all suites
 	@echo '== bench'
-	@bench/run
+	@bench/run --suite all
 
 .PHONY: soak
 soak: BUILD_ARGS = --target thread_soak

@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, List, Sequence
+from typing import Dict, List, NoReturn, Sequence
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -29,8 +29,13 @@ def say(text: str) -> None:
     print(f"[{time.monotonic() - BEGIN:6.1f} s] {text}", flush=True)
 
 
+def name_of_command(arguments: Sequence[str]) -> str:
+    """How the user called us: `comity bench` says its name in front of all others."""
+    return arguments[1] if arguments[:1] == ["--called-as"] and len(arguments) > 1 else "bench/run"
+
+
 def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__, epilog="The page docs/performance.md, its plot and "
+    parser = argparse.ArgumentParser(prog=name_of_command(arguments), description=__doc__, epilog="The page docs/performance.md, its plot and "
                                      "docs/results/ are rewritten by a whole run only (or by --write).")
     parser.add_argument("--suite", choices=[*sorted(SUITES), "all"], default="nested", help="which suite (default: %(default)s)")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="cases whose name contains TEXT; may be repeated")
@@ -39,6 +44,8 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="3 repeats, short samples, fewer stock settings tried")
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release", metavar="DIR",
                         help="build folder (default: build/release)")
+    parser.add_argument("--programs", type=Path, metavar="DIR", help="folder of the benchmark programs (default: BUILD/bench)")
+    parser.add_argument("--called-as", default="bench/run", help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON there as well")
     parser.add_argument("--write", action=argparse.BooleanOptionalAction, help="rewrite the page, plot and results, or do not")
     parser.add_argument("--no-download", action="store_true", help="do not fetch a second version of libomp to compare with")
@@ -49,11 +56,16 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--strict", action="store_true", help="exit status 1 when a bar is missed (goals do not count)")
     parser.add_argument("--list", action="store_true", help="list the cases with their bars, and stop")
     given = parser.parse_args(arguments)
+    given.programs = given.programs or given.build / "bench"
     if given.repeats < 1:
         parser.error("--repeats: not a whole number above 0")
     if given.quick:
         given.repeats = min(given.repeats, 3)
     return given
+
+
+def fail(text: str) -> NoReturn:
+    sys.exit(f"{name_of_command(sys.argv[1:])}: {text}")
 
 
 def select(suite: Suite, texts: Sequence[str]) -> List[Case]:
@@ -74,13 +86,13 @@ def restrict(contenders: Dict[str, Contender], wanted: str) -> Dict[str, Contend
     names = wanted.split(",")
     unknown = [name for name in names if name not in contenders]
     if unknown:
-        sys.exit(f"bench/run: no contender {', '.join(unknown)}; there are: {', '.join(contenders)}")
+        fail(f"no contender {', '.join(unknown)}; there are: {', '.join(contenders)}")
     return {name: one for name, one in contenders.items() if name in names}
 
 
-def calibrate(build: Path) -> float:
+def calibrate(programs: Path) -> float:
     """The fastest of a few: the machine is shared, and a slow try would give every contender too little work."""
-    rates = [run.record["iterations_per_cycle"] for run in (run_program([str(build / "bench/support/rate")], {}, 20) for _ in range(5))
+    rates = [run.record["iterations_per_cycle"] for run in (run_program([str(programs / "support" / "rate")], {}, 20) for _ in range(5))
              if run.failure is None]
     return max(rates, default=0.0)
 
@@ -120,26 +132,26 @@ def write_documents(suite: Suite, contenders: Dict[str, Contender], results: rep
         say(f"wrote {path}")
 
 
-def conditions_of(suite: Suite, build: Path, rate: float, repeats: int) -> Dict[str, str]:
+def conditions_of(suite: Suite, programs: Path, rate: float, repeats: int) -> Dict[str, str]:
     if suite.name == "threads":
         return {**machine.conditions(REPOSITORY, [], rate, repeats), **libraries.versions(REPOSITORY)}
-    return machine.conditions(REPOSITORY, sorted(peers.find_libomp(build / "bench" / "peers")), rate, repeats)
+    return machine.conditions(REPOSITORY, sorted(peers.find_libomp(peers.unpacked(programs))), rate, repeats)
 
 
 def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     """Returns how many bars were missed."""
     cases = select(suite, given.only)
     if not cases:
-        sys.exit(f"bench/run: no case matches {given.only}; see --list")
-    build = given.build.resolve()
-    contenders = CONTENDERS[suite.name](build, not given.no_download, say)
+        fail(f"no case matches {given.only}; see --list")
+    build, programs = given.build.resolve(), given.programs.resolve()
+    contenders = CONTENDERS[suite.name](build, programs, not given.no_download, say)
     if given.contenders:
         contenders = restrict(contenders, given.contenders)
-    rate = calibrate(build) if any(case.needs_rate for case in cases) else 0.0
-    conditions = conditions_of(suite, build, rate, given.repeats)
+    rate = calibrate(programs) if any(case.needs_rate for case in cases) else 0.0
+    conditions = conditions_of(suite, programs, rate, given.repeats)
     for line in machine.as_lines(conditions):
         print(line)
-    settings = Settings(build, given.repeats, given.quick, rate, instructions.available(), given.prefix, given.patience)
+    settings = Settings(programs, given.repeats, given.quick, rate, instructions.available(), given.prefix, given.patience)
     if not settings.count_instructions:
         say("perf may not count instructions here, so they are left out")
     results = measure_all(Session(settings, contenders, say), cases)
@@ -161,8 +173,8 @@ def main(arguments: Sequence[str]) -> int:
         for suite in suites:
             print_list(suite)
         return 0
-    if not (given.build / "bench").is_dir():
-        sys.exit(f"bench/run: {given.build}/bench is missing; build first: make build")
+    if not given.programs.is_dir():
+        fail(f"{given.programs} is missing; build first: cmake --build {given.build} --target bench_programs")
     missed = sum(run_suite(suite, given) for suite in suites)
     return 1 if given.strict and missed else 0
 

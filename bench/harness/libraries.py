@@ -11,7 +11,7 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 
 from .machine import first_line
 from .model import Contender, Progress, Variant
-from .peers import cached_library, find_libomp
+from .peers import cached_library, find_libomp, unpacked
 from .process import run_program
 
 # Name in the program, title, whether the child runs first. The first is the default one, and the subject of the suite.
@@ -73,7 +73,7 @@ def comity_contenders(folder: Path) -> List[Contender]:
 
 
 def openmp_contenders(folder: Path) -> List[Contender]:
-    libomp = sorted(find_libomp(folder / "peers").items())[:1]  # the installed one, which clang's binary is linked with
+    libomp = sorted(find_libomp(unpacked(folder)).items())[:1]  # the installed one, which clang's binary is linked with
     return [Contender("libgomp", "libgomp tasks", [Variant("default", library="openmp", runtime=cached_library("libgomp.so.1"))]),
             *(Contender("libomp", "libomp tasks", [Variant(f"version {version}", library="openmp", suffix="-clang", runtime=path)])
               for version, path in libomp)]
@@ -84,9 +84,8 @@ def is_built(folder: Path, contender: Contender) -> bool:
     return any(path.is_file() for path in folder.glob(f"*/{name}"))
 
 
-def all_contenders(build: Path, _download: bool, progress: Progress) -> Dict[str, Contender]:
+def all_contenders(_build: Path, folder: Path, _download: bool, progress: Progress) -> Dict[str, Contender]:
     """Every contender whose programs were built, by name."""
-    folder = build / "bench"
     others = [Contender(name, title, [Variant(setting, environment, library=library_of(name), arguments=arguments)
                                       for setting, arguments, environment in settings]) for name, title, settings in LIBRARIES]
     candidates = [*comity_contenders(folder), *others[:5], *openmp_contenders(folder), *others[5:]]

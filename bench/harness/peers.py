@@ -109,9 +109,16 @@ def comity_files(build: Path) -> Tuple[Path, Path]:
     return command, build / "lib" / "comity" / "libgomp.so.1"
 
 
-def all_contenders(build: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
+def unpacked(programs: Path) -> Path:
+    """Where peers are unpacked: beside the programs, or where an installation is not ours to write to, in a folder of the user's."""
+    if os.access(programs, os.W_OK):
+        return programs / "peers"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "comity" / "bench"
+
+
+def all_contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
     """Every contender that exists here, by name."""
-    folder = build / "bench" / "peers"
+    folder = unpacked(programs)
     folder.mkdir(parents=True, exist_ok=True)
     if download:
         fetch_package(EXTRA_LIBOMP, folder, progress)

@@ -15,7 +15,7 @@ from .statistics import median, summary
 
 @dataclass(frozen=True)
 class Settings:
-    build: Path
+    programs: Path  # the folder of the benchmark programs
     repeats: int = 5
     quick: bool = False
     loop_rate: float = 0.0  # iterations of the work loop per cycle, the same for all
@@ -151,7 +151,7 @@ class Session:
     def _program(self, case: Case, variant: Variant) -> str:
         if case.program.startswith("/"):
             return case.program
-        folder = self.settings.build / "bench" / case.program
+        folder = self.settings.programs / case.program
         return str(folder / variant.library if variant.library else folder) + variant.suffix
 
     def _program_exists(self, case: Case, variant: Variant) -> bool:

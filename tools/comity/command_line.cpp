@@ -16,6 +16,13 @@ namespace {
 
 constexpr int exit_bad_usage = 2; // of every command but run, whose codes are env(1)'s
 
+struct bench_options {
+    std::string suite = "threads";
+    bool list = false, quick = false, strict = false;
+    std::vector<std::string> only;
+    std::string contenders, repeats, patience, json;
+};
+
 // The help of an option of `comity run` that is also an environment variable.
 std::string help_of(const char *variable) {
     for (const sys::option &row : sys::get_option_table())
@@ -66,6 +73,57 @@ void add_doctor(CLI::App &app, doctor_request &request, std::vector<std::string>
                    "  comity doctor --json --pid 4711\n");
 }
 
+// The options are the harness' own: they are named here for the help and the errors, and handed on as they were typed.
+void add_bench(CLI::App &app, bench_options &given) {
+    CLI::App *bench = app.add_subcommand("bench", "Measure Comity against other libraries in the same run");
+    bench->formatter(make_help_format("comity bench [OPTIONS] [SUITE]"));
+    bench->add_option("SUITE", given.suite, "threads, nested (OpenMP regions), or all; without it: threads.")
+        ->check(CLI::IsMember({"threads", "nested", "all"}))
+        ->option_text(" ");
+    bench->add_flag("--list", given.list, "List the rows with what Comity has promised of each, and stop.");
+    bench->add_flag("--quick", given.quick, "Three short runs of each: minutes, not a quarter of an hour.");
+    bench->add_option("--only", given.only, "Rows whose name contains TEXT; may be repeated.")->option_text("TEXT");
+    bench->add_option("--contenders", given.contenders, "These contenders only.")->option_text("A,B");
+    bench->add_option("--repeats", given.repeats, "Runs of each contender and row (5).")
+        ->option_text("N")
+        ->check(CLI::Range(1L, 1000L, "N"));
+    bench
+        ->add_option("--patience", given.patience,
+                     "Seconds to wait for a quiet machine before each run (3); 0: neither wait nor repeat.")
+        ->option_text("S")
+        ->check(CLI::Range(0L, 3600L, "S"));
+    bench->add_option("--json", given.json, "Write everything measured to FILE.")->option_text("FILE");
+    bench->add_flag("--strict", given.strict, "Exit code 1 when a promise is missed.");
+    bench->footer("Contenders alternate, so that whatever disturbs the machine disturbs them all; the\n"
+                  "medians are compared. Peers that are not installed are left out, with a line that\n"
+                  "says so. In a build folder a whole run rewrites docs/performance.md, its figures\n"
+                  "and docs/results.\n\n"
+                  "Exit code: 0; 1 when it could not be measured, or a promise was missed (--strict).\n\n"
+                  "Examples:\n"
+                  "  comity bench --list\n"
+                  "  comity bench --quick --only fib --only uts\n"
+                  "  comity bench nested --contenders comity,libgomp-default\n");
+}
+
+std::vector<std::string> harness_arguments(const bench_options &given) {
+    std::vector<std::string> words{"--suite", given.suite};
+    const auto add = [&](const char *option, const std::string &value) {
+        if (!value.empty()) words.insert(words.end(), {option, value});
+    };
+    const auto add_flag = [&](const char *option, bool is_given) {
+        if (is_given) words.emplace_back(option);
+    };
+    add_flag("--list", given.list);
+    add_flag("--quick", given.quick);
+    add_flag("--strict", given.strict);
+    for (const std::string &text : given.only) add("--only", text);
+    add("--contenders", given.contenders);
+    add("--repeats", given.repeats);
+    add("--patience", given.patience);
+    add("--json", given.json);
+    return words;
+}
+
 // The words of `comity run` up to the program's name belong to comity, all others to the program: `--` ends ours, and
 // so does the first word that is no option and no option's value.
 std::size_t find_command(const std::vector<std::string> &words) {
@@ -100,6 +158,7 @@ int run_command_line(const std::vector<std::string> &words) {
                  "comity");
     run_request run;
     doctor_request doctor;
+    bench_options bench;
     std::vector<std::string> ignored;
     bool markdown = false;
     app.set_version_flag("--version", fmt::format("comity {}", comity_version()), "Print the version.");
@@ -108,6 +167,7 @@ int run_command_line(const std::vector<std::string> &words) {
     app.formatter(make_help_format("comity COMMAND [OPTIONS]"));
     add_run(app, run);
     add_doctor(app, doctor, ignored);
+    add_bench(app, bench);
     CLI::App *options = app.add_subcommand("options", "List the environment variables that Comity reads");
     options->formatter(make_help_format("comity options [--markdown]"));
     options->add_flag("--markdown", markdown, "Print them as the page docs/configuration.md.");
@@ -129,7 +189,10 @@ int run_command_line(const std::vector<std::string> &words) {
     } catch (const CLI::Success &success) { // help and version
         return app.exit(success);
     } catch (const CLI::ParseError &error) {
-        const bool known = command.empty() || command == "run" || command == "doctor" || command == "options";
+        const std::vector<CLI::App *> commands = app.get_subcommands({});
+        const bool known = command.empty() || std::any_of(commands.begin(), commands.end(), [&](const CLI::App *each) {
+                               return each->get_name() == command;
+                           });
         if (!known) return complain("", fmt::format("there is no command \"{}\"", command));
         if (words.empty()) {
             fmt::print(stderr, "{}", app.help());
@@ -138,6 +201,7 @@ int run_command_line(const std::vector<std::string> &words) {
         return complain(command, first_line(error.what()));
     }
     if (app.got_subcommand("doctor")) return examine(doctor);
+    if (app.got_subcommand("bench")) return run_bench({harness_arguments(bench)});
     if (app.got_subcommand("options")) return print_options(markdown);
     if (run.command.empty()) return complain("run", "which program? Its name is missing");
     return run_program(run);

@@ -22,6 +22,12 @@ struct doctor_request {
 };
 int examine(const doctor_request &request);
 
+struct bench_request {
+    std::vector<std::string> arguments; // of the harness
+};
+// Returns only when the harness could not be started.
+int run_bench(const bench_request &request);
+
 // The environment variables that libcomity reads, as text for people or as docs/configuration.md.
 int print_options(bool markdown);
 

@@ -1,14 +1,10 @@
 // How the benchmarks use Comity: README.md says what the words are.
 #pragma once
 
+#include "comity/fork.hpp"
 #include "comity/sync.h"
 #include "comity/thread.h"
 #include "comity/thread.hpp"
-
-#if __has_include("comity/fork.hpp")
-#include "comity/fork.hpp"
-#define BENCH_HAS_JOIN 1
-#endif
 
 #include <cstdio>
 #include <cstdlib>
@@ -74,11 +70,7 @@ struct threads {
 };
 
 // The fork-join pair, as a function that can be handed on.
-#ifdef BENCH_HAS_JOIN
 inline constexpr auto join = [](auto &&f, auto &&g) { comity::join(f, g); };
-#else
-inline constexpr auto join = [](auto &&, auto &&) { refuse("this Comity has no fork-join pair"); };
-#endif
 
 // Reads --pair.
 inline bool choose_pairs(arguments &options) { return options.whole("pair", 0, 0, 1) != 0; }
@@ -127,26 +119,13 @@ private:
     comity_barrier_t barrier_{};
 };
 
-// Until there is one of Comity's own: a count under a mutex.
 class semaphore {
 public:
-    void acquire() {
-        mutex_.lock();
-        while (count_ == 0) condition_.wait(mutex_);
-        --count_;
-        mutex_.unlock();
-    }
-    void release() {
-        mutex_.lock();
-        ++count_;
-        condition_.signal();
-        mutex_.unlock();
-    }
+    void acquire() { comity_semaphore_wait(&semaphore_); }
+    void release() { comity_semaphore_post(&semaphore_); }
 
 private:
-    mutex mutex_;
-    condition condition_;
-    long count_ = 0;
+    comity_semaphore_t semaphore_ = COMITY_SEMAPHORE_INIT;
 };
 
 class event {

@@ -7,7 +7,7 @@ import unittest
 
 from cli_case import SOURCE, cli_case
 
-COMMANDS = ("run", "doctor", "options")
+COMMANDS = ("run", "doctor", "bench", "options")
 
 
 def read(path):
@@ -42,11 +42,11 @@ class pages(cli_case):
     def test_the_version_is_the_projects(self):
         version = re.search(r"project\(comity VERSION ([\d.]+)", read("CMakeLists.txt")).group(1)
         self.expect(self.run_comity("--version"), 0, out=f"comity {version}\n")
-        for name in ("comity", "comity-run", "comity-doctor"):
+        for name in ("comity", "comity-run", "comity-doctor", "comity-bench"):
             self.assertIn(f'"Comity {version}"', read(f"docs/man/{name}.1"))
 
     def test_manual_pages_have_exactly_the_options_of_the_help(self):
-        for command in ("run", "doctor"):
+        for command in ("run", "doctor", "bench"):
             said = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", manual_text(f"comity-{command}")))
             self.assertEqual(said, self.options_of(command), command)
         said = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", manual_text("comity")))

@@ -23,7 +23,7 @@ class SessionCase(unittest.TestCase):
             self.ran.append(environment["V"])
             return answer(environment["V"], list(command))
 
-        made = Session(Settings(Path("/build"), **{"patience": 0, **settings}), {one.name: one for one in contenders}, lambda text: None)
+        made = Session(Settings(Path("/build/bench"), **{"patience": 0, **settings}), {one.name: one for one in contenders}, lambda text: None)
         with mock.patch.object(session, "run_program", fake), mock.patch.object(Path, "exists", lambda path: True):
             return made.measure([case])[case.name]
 
@@ -81,7 +81,7 @@ class Together(SessionCase):
             self.ran.append(environment["V"])
             return Run(record=dict(record))
 
-        made = Session(Settings(Path("/build"), repeats=3, patience=0), {one.name: one for one in (PEER, SUBJECT)}, lambda text: None)
+        made = Session(Settings(Path("/build/bench"), repeats=3, patience=0), {one.name: one for one in (PEER, SUBJECT)}, lambda text: None)
         with mock.patch.object(session, "run_program", fake), mock.patch.object(Path, "exists", lambda path: True):
             return made.measure(rows)
 

@@ -3,7 +3,7 @@ _comity() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'run doctor options --help --version' -- "$word"))
+        COMPREPLY=($(compgen -W 'run doctor bench options --help --version' -- "$word"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -35,6 +35,16 @@ _comity() {
         else
             COMPREPLY=($(compgen -c -- "$word") $(compgen -f -- "$word"))
         fi
+        ;;
+    bench)
+        case $before in
+        --json) COMPREPLY=($(compgen -f -- "$word")) ;;
+        --only | --contenders | --repeats | --patience) ;;
+        *)
+            COMPREPLY=($(compgen -W 'threads nested all --list --quick --only --contenders --repeats --patience --json --strict --help' \
+                -- "$word"))
+            ;;
+        esac
         ;;
     options) COMPREPLY=($(compgen -W '--markdown --help' -- "$word")) ;;
     esac

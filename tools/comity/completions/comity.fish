@@ -1,8 +1,9 @@
 # fish completion for comity
-set --local commands run doctor options
+set --local commands run doctor bench options
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -f
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -a run -d 'Run a program so that its parallel libraries share the cores'
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'Show what Comity detects'
+complete -c comity -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure Comity against other libraries'
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -a options -d 'List the environment variables'
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
 complete -c comity -s h -l help -d 'Print the help'
@@ -15,3 +16,12 @@ complete -c comity -n '__fish_seen_subcommand_from doctor' -l pid -xa '(__fish_c
 complete -c comity -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSON'
 complete -c comity -n '__fish_seen_subcommand_from doctor' -xa '(__fish_complete_command)'
 complete -c comity -n '__fish_seen_subcommand_from options' -l markdown -d 'As docs/configuration.md'
+complete -c comity -n '__fish_seen_subcommand_from bench' -f -a 'threads nested all'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l list -d 'List the rows and what was promised'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l quick -d 'Three short runs of each'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l only -x -d 'Rows whose name contains a text'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l contenders -x -d 'These contenders only'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l repeats -x -d 'Runs of each contender and row'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l patience -x -d 'Seconds to wait for a quiet machine'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l json -rF -d 'Write everything measured'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l strict -d 'Exit code 1 when a promise is missed'
