@@ -26,32 +26,7 @@ public:
     }
 
     // Anybody. The oldest item, or null.
-    T *pop() noexcept {
-        for (;;) {
-            position h = head_.load(std::memory_order_acquire);             // acquire[pool-head]
-            if (h >= tail_.load(std::memory_order_acquire)) return nullptr; // acquire[pool-tail]
-            const place at = head_at_.load(std::memory_order_acquire);      // acquire[pool-head-segment]
-            header &s = header_at(at);
-            const std::uint64_t number = s.number.load(std::memory_order_acquire); // acquire[pool-segment]
-            if (number != h >> log_cells) {
-                if (number + 1 == h >> log_cells) leave(at, s, number);
-                continue;
-            }
-            std::atomic<std::uint64_t> &cell = static_cast<segment &>(s).cell[h % cells];
-            std::uint64_t seen = cell.load(std::memory_order_acquire); // acquire[pool-cell]
-            core::chaos_point();
-            // Whoever changes an item's cell has the item. acquire[pool-cell]
-            const bool mine = is_item(seen) && cell.compare_exchange_strong(seen, taken, std::memory_order_acquire,
-                                                                            std::memory_order_acquire);
-            core::chaos_point();
-            // acq_rel[pool-head]
-            if (!(seen & 1) &&
-                head_.compare_exchange_strong(h, h + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-                if (seen == hole) holes_.fetch_sub(1, std::memory_order_relaxed);
-            }
-            if (mine) return item_of(seen);
-        }
-    }
+    T *pop() noexcept { return front<true>(); }
 
     // Anybody. True: the item is the caller's. Takes time in proportion to the most that the pool has held.
     bool remove(const T *item) noexcept {
@@ -59,8 +34,8 @@ public:
             for (auto &cell : segments_[i].cell) {
                 std::uint64_t seen = word_of(item);
                 if (cell.load(std::memory_order_relaxed) != seen) continue;
-                if (!cell.compare_exchange_strong(seen, hole, std::memory_order_acquire,
-                                                  std::memory_order_relaxed)) // acquire[pool-cell]
+                if (!cell.compare_exchange_strong(seen, hole, std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed)) // acq_rel[pool-cell]
                     return false;
                 holes_.fetch_add(1, std::memory_order_relaxed);
                 return true;
@@ -87,7 +62,11 @@ public:
         const std::uint64_t gone = h + holes_.load(std::memory_order_relaxed);
         return t > gone ? static_cast<std::size_t>(t - gone) : 0;
     }
-    bool is_empty() const noexcept { return size() == 0; }
+    // Anybody; a hint. False while an item stays in.
+    bool is_empty() const noexcept {
+        if (head_.load(std::memory_order_relaxed) >= tail_.load(std::memory_order_relaxed)) return true;
+        return holes_.load(std::memory_order_relaxed) != 0 && !const_cast<array_queue *>(this)->template front<false>();
+    }
 
 private:
     using position = std::uint64_t; // of a cell, counted from the beginning and never used again
@@ -117,6 +96,40 @@ private:
         return static_cast<typename segments::id>(at & ((place{1} << id_bits) - 1));
     }
     header &header_at(place at) noexcept { return id_at(at) ? segments_[id_at(at)] : before_; }
+
+    // The oldest item, or null; Take: it is the caller's then. What is taken or a hole is passed.
+    template <bool Take> T *front() noexcept {
+        for (;;) {
+            position h = head_.load(std::memory_order_acquire);        // acquire[pool-head]
+            const place at = head_at_.load(std::memory_order_acquire); // acquire[pool-head-segment]
+            header &s = header_at(at);
+            const std::uint64_t number = s.number.load(std::memory_order_acquire); // acquire[pool-segment]
+            if (number != h >> log_cells) [[unlikely]] {
+                if (number + 1 != h >> log_cells) continue;
+                if (h >= tail_.load(std::memory_order_acquire)) return nullptr; // acquire[pool-tail]
+                leave(at, s, number);
+                continue;
+            }
+            std::atomic<std::uint64_t> &cell = static_cast<segment &>(s).cell[h % cells];
+            std::uint64_t seen = cell.load(std::memory_order_acquire); // acquire[pool-cell]
+            if (seen == empty(h)) return nullptr;                      // cells are filled one after the other
+            // If the segment has been used again meanwhile, the item is not the oldest.
+            if (s.number.load(std::memory_order_relaxed) != number) continue;
+            if (!Take && is_item(seen)) return item_of(seen);
+            core::chaos_point();
+            // Whoever changes an item's cell has the item; who finds it taken must see what the taker saw, the tail
+            // above all. acq_rel[pool-cell], acquire[pool-cell]
+            const bool mine = is_item(seen) && cell.compare_exchange_strong(seen, taken, std::memory_order_acq_rel,
+                                                                            std::memory_order_acquire);
+            core::chaos_point();
+            // acq_rel[pool-head]
+            if (!(seen & 1) &&
+                head_.compare_exchange_strong(h, h + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+                if (seen == hole) holes_.fetch_sub(1, std::memory_order_relaxed);
+            }
+            if (mine) return item_of(seen);
+        }
+    }
 
     bool push_among_others(std::uint64_t word) noexcept {
         for (;;) {
