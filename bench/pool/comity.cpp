@@ -1,5 +1,6 @@
 // Cycles (of the time-stamp counter) for a push and a pop of each pool: by one thread alone, and from one thread to
 // another; beside a std::deque under a std::mutex. The best of many rounds: the machine's noise only adds.
+//   comity [TEXT]    only the rows whose names contain the text
 #include "comity/pool.h"
 #include "pool/array_queue.hpp"
 #include "pool/deque.hpp"
@@ -15,6 +16,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -89,9 +91,9 @@ template <class Pool> double alone(std::size_t n) {
 
 // One thread pushes as fast as it can, this one pops; at most 2048 are on their way.
 template <class Pool> double handed_over() {
-    constexpr std::size_t n = 60'000;
+    constexpr std::size_t n = 20'000;
     const auto pool = std::make_unique<Pool>();
-    return best_of(7, n, [&] {
+    return best_of(9, n, [&] {
         alignas(64) std::atomic<std::size_t> popped{0};
         std::thread producer([&] {
             for (std::size_t i = 0; i < n; ++i) {
@@ -114,9 +116,9 @@ template <class Pool> double handed_over() {
 
 // Two threads push and pop in turn, each its own units at first. Wall-clock for the pairs of both.
 template <class Pool> double fought_for() {
-    constexpr std::size_t n = 30'000;
+    constexpr std::size_t n = 20'000;
     const auto pool = std::make_unique<Pool>();
-    return best_of(7, 2 * n, [&] {
+    return best_of(9, 2 * n, [&] {
         const auto work = [&](unit *u) {
             for (std::size_t i = 0; i < n; ++i) {
                 if (!pool->push(u)) std::abort();
@@ -131,7 +133,10 @@ template <class Pool> double fought_for() {
 
 enum : unsigned { one = 0, hand_over = 1, fight = 2 };
 
+const char *only = ""; // rows whose names contain it
+
 template <class Pool, unsigned What> void row(const char *name) {
+    if (!std::strstr(name, only)) return;
     std::printf("%-36s %8.1f %8.1f", name, alone<Pool>(64), alone<Pool>(4096));
     if constexpr ((What & hand_over) != 0)
         std::printf(" %10.1f", handed_over<Pool>());
@@ -144,7 +149,8 @@ template <class Pool, unsigned What> void row(const char *name) {
 
 } // namespace
 
-int main() {
+int main(int count, char **arguments) {
+    if (count > 1) only = arguments[1];
     for (std::size_t i = 0; i < units.size(); ++i) units[i].priority = static_cast<std::uint8_t>(i % 4);
     std::printf("%-36s %8s %8s %10s %10s\n", "cycles for a push and a pop", "alone 64", "4096", "one to one",
                 "two, both");

@@ -68,6 +68,9 @@ public:
         return holes_.load(std::memory_order_relaxed) != 0 && !const_cast<array_queue *>(this)->template front<false>();
     }
 
+    // Consumers. Would a pop find something?
+    bool poppable() const noexcept { return !is_empty(); }
+
 private:
     using position = std::uint64_t; // of a cell, counted from the beginning and never used again
     using place = std::uint64_t;    // a segment: its arena id in the low bits, above them the low bits of its number

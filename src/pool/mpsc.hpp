@@ -43,6 +43,8 @@ public:
         if (item) popped_.add(1);
         return item;
     }
+    // Consumer. Would a pop find something?
+    bool poppable() const noexcept { return taken_.first || newest_.load(std::memory_order_relaxed); }
     // Consumer. Takes time in proportion to the size.
     bool remove(const T *item) noexcept {
         take_new();

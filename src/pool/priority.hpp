@@ -123,10 +123,10 @@ public:
             filled_.drop(at);
             std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[priority-level]
             core::chaos_point();
-            if (!level(at)->is_empty()) filled_.add(at);
+            if (level(at)->poppable()) filled_.add(at);
         }
         // Another consumer may be between the two lines above, and what it will find is to be had all the same.
-        return sweep([](Queue &q) noexcept { return q.is_empty() ? nullptr : q.pop(); });
+        return sweep([](Queue &q) noexcept { return q.pop(); });
     }
 
     // As the queues' remove.

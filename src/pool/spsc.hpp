@@ -60,6 +60,12 @@ public:
         }
     }
 
+    // Consumer. Would a pop find something, if only a hole?
+    bool poppable() const noexcept {
+        if (emptied_ == slots) return front_->next.load(std::memory_order_relaxed) != nullptr;
+        return static_cast<const segment *>(front_)->slot[emptied_].load(std::memory_order_relaxed) != nullptr;
+    }
+
     // Consumer. The slots between the two ends are its own. Takes time in proportion to the size.
     bool remove(const T *item) noexcept {
         return find([item](T *i) noexcept { return i == item; });
