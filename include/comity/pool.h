@@ -118,7 +118,7 @@ COMITY_API size_t comity_pool_size(const comity_pool_t *pool);
 COMITY_API int comity_pool_is_empty(const comity_pool_t *pool);
 
 /* Calls fn(arg, unit) for each unit, which it must neither push, pop nor free. In the order of the pops, but for random
- * pools, and within a LIFO pool's priority. While nobody else uses the pool. ENOTSUP. */
+ * pools. While nobody else uses the pool. ENOTSUP. */
 COMITY_API int comity_pool_for_each(comity_pool_t *pool, void (*fn)(void *arg, comity_unit_t *unit), void *arg);
 
 COMITY_API comity_pool_access_t comity_pool_access(const comity_pool_t *pool);
@@ -139,7 +139,8 @@ typedef enum comity_pool_side {
 typedef enum comity_pool_owner {
     COMITY_POOL_OWNER_NONE = 0,
     COMITY_POOL_OWNER_HART = 1,   /* the hart that the caller holds */
-    COMITY_POOL_OWNER_CONTEXT = 2 /* the calling context: a thread, wherever it goes on */
+    COMITY_POOL_OWNER_CONTEXT = 2 /* the calling context, wherever it goes on; threads that it calls while it joins them
+                                   * run in it as well */
 } comity_pool_owner_t;
 /* While nobody uses the side. EINVAL: no such side, the access allows many there, or the caller has no such owner;
  * EPERM: it is another's. */

@@ -114,7 +114,7 @@ const registration without{
     {"stack",
      {"top_without_tag", "free_without_tag", "push_relaxed", "pop_relaxed", "", "gives_the_node_back_first"},
      search<stack<false>>,
-     {1, 20000}}};
+     {0, 50000}}};
 const registration with_remove{{"stack_with_remove",
                                 {"", "", "push_relaxed", "pop_relaxed", "", "", "takes_the_item_first"},
                                 search<stack<true>>,
