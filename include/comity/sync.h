@@ -89,7 +89,7 @@ COMITY_API void comity_rwlock_wrunlock(comity_rwlock_t *lock);
 
 /* ---- Condition: waiters may wake without a signal, so wait in a loop. */
 typedef struct comity_condition {
-    COMITY_ALIGN(8) unsigned char opaque_[64];
+    COMITY_ALIGN(8) unsigned char opaque_[128];
 } comity_condition_t;
 #define COMITY_CONDITION_INIT                                                                                          \
     {                                                                                                                  \
@@ -139,7 +139,7 @@ COMITY_API unsigned comity_semaphore_value(const comity_semaphore_t *semaphore);
 
 /* ---- Barrier: for a number of contexts, again and again. Each time it opens a phase ends. */
 typedef struct comity_barrier {
-    COMITY_ALIGN(8) unsigned char opaque_[64];
+    COMITY_ALIGN(8) unsigned char opaque_[256];
 } comity_barrier_t;
 #define COMITY_BARRIER_MAX 0xffffff
 

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace comity {
@@ -155,7 +156,10 @@ public:
 
 private:
     template <class Lock> bool wait_by(Lock &lock, std::int64_t deadline) {
-        return wait_from(comity_condition_prepare(&c_), lock, deadline);
+        if constexpr (std::is_same_v<Lock, std::unique_lock<mutex>>)
+            return comity_condition_timedwait(&c_, lock.mutex()->native_handle(), deadline) == 0;
+        else
+            return wait_from(comity_condition_prepare(&c_), lock, deadline);
     }
     template <class Lock> bool wait_from(std::uint32_t prepared, Lock &lock, std::int64_t deadline) {
         lock.unlock();

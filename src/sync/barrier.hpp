@@ -1,10 +1,13 @@
 // A barrier, used again and again, whose number may change. Protocol "Barrier": README.md.
 #pragma once
 
+#include "sync/crowd.hpp"
 #include "sync/leaving.hpp"
 #include "sync/wait_list.hpp"
+#include "sys/kernel_thread.hpp"
 
 #include <atomic>
+#include <cstddef>
 
 namespace comity::sync {
 
@@ -15,70 +18,97 @@ public:
     explicit barrier(std::uint32_t number) noexcept : state_(number * one_member) {}
 
     struct [[nodiscard]] arrival {
-        bool valid;          // false: everybody has arrived already, or there is nobody left
+        bool valid;          // false: everybody has dropped out
         bool last;           // it opened the phase
         std::uint32_t phase; // to wait for the end of
     };
     // Never switches.
-    arrival arrive() noexcept { return change(one_arrival); }
-    // The same, and one less from the next phase on.
-    arrival drop() noexcept { return change(-one_member); }
-
-    // Until the phase is over. May switch. False: the deadline has passed; the arrival counts all the same.
-    bool wait_until(std::uint32_t phase, std::int64_t deadline) noexcept {
-        auto over = [this, phase]() noexcept {
-            return phase_of(state_.load(std::memory_order_acquire)) != phase; // acquire[barrier-phase]
-        };
-        return waiters_.wait_until(over, deadline);
+    arrival arrive() noexcept {
+        const std::uint64_t s = state_.fetch_add(one_arrival, std::memory_order_acq_rel); // acq_rel[barrier-phase]
+        std::uint32_t before = arrived_of(s), phase = phase_of(s);
+        const std::uint32_t number = number_of(s);
+        if (number == 0) return {false, false, phase};
+        for (; before >= number; before -= number) ++phase; // whoever fills a phase is about to raise it
+        phase %= phases;
+        if (before + 1 != number) return {true, false, phase};
+        leaving_.enter();
+        core::chaos_point();
+        const std::uint64_t settles = one_phase - number;
+        wake(phase_of(state_.fetch_add(settles, std::memory_order_acq_rel) + settles)); // acq_rel[barrier-phase]
+        leaving_.leave();
+        return {true, true, phase};
     }
-
+    // The same, and one less from the next phase on.
+    arrival drop() noexcept {
+        leaving_.enter();
+        const std::uint64_t s = change([](std::uint64_t from) { return from - one_member; });
+        const bool last = arrived_of(s) + 1 == number_of(s);
+        leaving_.leave();
+        return {number_of(s) != 0, last, phase_of(s)};
+    }
     // From now on `number` (1 to most) open it; if as many have arrived, it opens. Never switches.
     void resize(std::uint32_t number) noexcept {
         leaving_.enter();
-        std::uint64_t s = state_.load(std::memory_order_relaxed), to = 0;
-        do to = settled((s & ~(field * one_member)) | number * one_member);
-        while (!state_.compare_exchange_weak(s, to, std::memory_order_acq_rel, // acq_rel[barrier-phase]
-                                             std::memory_order_relaxed));
-        if (phase_of(to) != phase_of(s)) waiters_.wake_all();
+        change([number](std::uint64_t from) { return (from & ~(field * one_member)) | number * one_member; });
         leaving_.leave();
     }
-    std::uint32_t number() const noexcept { return number_of(state_.load(std::memory_order_relaxed)); }
+
+    // Until the phase is over. May switch.
+    void wait(std::uint32_t phase) noexcept {
+        auto over = [this, phase]() noexcept { return is_over(phase); };
+        core::context *c = core::current_context();
+        if (!c || !c->on->carried) return waiters_.wait(over);
+        // Where others can run it does not even look: that would take the state away from the next to arrive.
+        if (!wait_list::spin_if_idle(c, over))
+            crowds_[static_cast<unsigned>(c->on->carried->id) % crowds].wait(c, phase);
+    }
+    // The same; false: the deadline has passed, the arrival counts all the same.
+    bool wait_until(std::uint32_t phase, std::int64_t deadline) noexcept {
+        return waiters_.wait_until([this, phase]() noexcept { return is_over(phase); }, deadline);
+    }
     void wait_until_left() const noexcept { leaving_.wait(); }
 
 private:
-    // state_: arrivals in this phase, members, and the phase, which wraps.
+    // state_: arrivals in this phase, members, and the phase, which wraps. As many arrivals as members, or more: those
+    // who filled phases are about to take them off again.
     static constexpr std::uint64_t field = most, one_arrival = 1, one_member = std::uint64_t{1} << 24,
                                    one_phase = std::uint64_t{1} << 48;
+    static constexpr std::uint32_t phases = 1U << 16;
+    static constexpr unsigned crowds = 2; // so that neighbouring harts do not meet there as well
     static std::uint32_t arrived_of(std::uint64_t s) noexcept { return static_cast<std::uint32_t>(s & field); }
     static std::uint32_t number_of(std::uint64_t s) noexcept { return static_cast<std::uint32_t>(s >> 24 & field); }
     static std::uint32_t phase_of(std::uint64_t s) noexcept { return static_cast<std::uint32_t>(s >> 48); }
-    // The state that follows at once: if everybody has arrived, the next phase, and nobody has.
-    static std::uint64_t settled(std::uint64_t s) noexcept {
-        return arrived_of(s) < number_of(s) ? s : s - arrived_of(s) + one_phase;
+
+    bool is_over(std::uint32_t phase) const noexcept {
+        return phase_of(state_.load(std::memory_order_acquire)) != phase; // acquire[barrier-phase]
     }
-    // An arrival, or a member less. Who opens the phase enters `leaving_` before, all others leave with their change.
-    arrival change(std::uint64_t by) noexcept {
-        std::uint64_t s = state_.load(std::memory_order_relaxed);
-        for (;;) {
-            if (number_of(s) == 0) return {false, false, phase_of(s)};
-            const std::uint64_t to = settled(s + by);
-            const bool last = phase_of(to) != phase_of(s);
-            if (last) leaving_.enter();
-            if (state_.compare_exchange_weak(s, to, std::memory_order_acq_rel, // acq_rel[barrier-phase]
-                                             std::memory_order_relaxed)) {
-                const arrival done{true, last, phase_of(s)};
-                if (!last) return done;
-                waiters_.wake_all();
-                leaving_.leave();
-                return done;
+    // Gives the barrier another number, and opens it in the same step if so many have arrived. Returns the state
+    // before. Nothing changes when there is no member.
+    template <class Numbered> std::uint64_t change(Numbered numbered) noexcept {
+        std::uint64_t s = state_.load(std::memory_order_relaxed), to = 0;
+        do {
+            if (number_of(s) == 0) return s;
+            while (arrived_of(s) >= number_of(s)) { // until it is settled
+                sys::yield_kernel_thread();
+                s = state_.load(std::memory_order_relaxed);
             }
-            if (last) leaving_.leave();
-        }
+            to = numbered(s);
+            if (arrived_of(to) >= number_of(to)) to += one_phase - arrived_of(to);
+        } while (!state_.compare_exchange_weak(s, to, std::memory_order_acq_rel, // acq_rel[barrier-phase]
+                                               std::memory_order_relaxed));
+        if (phase_of(to) != phase_of(s)) wake(phase_of(to));
+        return s;
+    }
+    void wake(std::uint32_t phase) noexcept {
+        for (crowd &c : crowds_) c.open(phase);
+        waiters_.wake_all();
     }
 
     std::atomic<std::uint64_t> state_;
+    std::byte apart_[56]; // who waits reads the state again and again, while who opens has to do with the rest
+    crowd crowds_[crowds];
     leaving leaving_;
-    wait_list waiters_;
+    wait_list waiters_; // those with a deadline, or without a hart
 };
 
 } // namespace comity::sync

@@ -6,6 +6,7 @@
 #include "sync/wait_list.hpp"
 
 #include <atomic>
+#include <cstddef>
 
 namespace comity::sync {
 
@@ -25,7 +26,7 @@ public:
         const std::uint32_t seen = prepare();
         m.unlock();
         const bool signalled = wait_prepared(seen, deadline);
-        m.lock();
+        m.lock_soon_free(); // who signals mostly has it, and leaves it next
         return signalled;
     }
     // Never switch.
@@ -45,6 +46,7 @@ public:
 
 private:
     std::atomic<std::uint32_t> signals_{0};
+    std::byte apart_[60]; // who waits reads the signals again and again, while who signals has to do with the rest
     leaving leaving_;
     wait_list waiters_;
 };

@@ -55,7 +55,7 @@ int comity_barrier_init(comity_barrier_t *b, unsigned number) {
 void comity_barrier_fini(comity_barrier_t *b) { of(b).wait_until_left(); }
 int comity_barrier_wait(comity_barrier_t *b) {
     const auto arrived = checked("comity_barrier_wait", of(b).arrive());
-    if (!arrived.last) of(b).wait_until(arrived.phase, sys::no_deadline);
+    if (!arrived.last) of(b).wait(arrived.phase);
     return arrived.last;
 }
 unsigned comity_barrier_arrive(comity_barrier_t *b) { return checked("comity_barrier_arrive", of(b).arrive()).phase; }

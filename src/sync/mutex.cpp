@@ -1,6 +1,7 @@
 #include "sync/mutex.hpp"
 
 #include "core/chaos.hpp"
+#include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "sys/clock.hpp"
 #include "sys/message.hpp"
@@ -12,15 +13,18 @@ namespace comity::sync {
 namespace {
 
 constexpr std::int64_t patience_ns = 1'000'000; // who has waited for longer gets the mutex handed over
-constexpr unsigned spins = 60;                  // about as long as a short critical section
+// How a waiter spins, in microseconds. Each look takes the word away from the holder's core, and may take the mutex:
+// with looks that follow closely two harts would hand it to and fro every few operations, at a cache miss and more each
+// time.
+constexpr std::uint64_t first_pause_us = 1, longest_pause_us = 4;
+constexpr std::uint64_t short_spin_us = 4; // while the hart could do something else
 
-// Is spinning of any use here? Not when the holder needs this very core to go on.
-bool may_spin() noexcept {
-    if (comity_hart_count() == 1) return false;
+// Is there anything else for the hart?
+bool others_wait() noexcept {
     const core::carrier *k = core::current_carrier();
-    if (!k || !k->carried) return true;
+    if (!k || !k->carried) return false;
     core::sched *s = k->current_sched;
-    return !(s->hooks && s->hooks->other_work(s));
+    return s->hooks && s->hooks->other_work(s);
 }
 
 } // namespace
@@ -35,21 +39,26 @@ bool mutex::try_lock() noexcept {
 }
 
 // Waits a little for the holder to leave. `awake`: this waiter has told unlock not to wake another.
-bool mutex::spin(bool &awake) noexcept {
-    for (unsigned i = 0; i < spins; ++i) {
+void mutex::spin(bool &awake) noexcept {
+    if (comity_hart_count() == 1) return;
+    const std::uint64_t us = core::ticks_per_us(), from = sys::ticks(), longest = longest_pause_us * us;
+    std::uint64_t now = from;
+    for (std::uint64_t pause = first_pause_us * us;; pause = pause < longest ? 2 * pause : pause) {
         std::uint32_t s = state_.load(std::memory_order_relaxed);
-        if ((s & (locked | starving)) != locked) return true;
+        if ((s & (locked | starving)) != locked) return;
         if (!awake && !(s & woken) && waiters_of(s) != 0 &&
             state_.compare_exchange_strong(s, s | woken, std::memory_order_relaxed))
             awake = true;
-        sys::cpu_relax();
+        const std::uint64_t until = now + pause;
+        do sys::cpu_relax();
+        while ((now = sys::ticks()) < until);
+        if (now - from > (others_wait() ? short_spin_us * us : core::spin_ticks())) return;
     }
-    return false;
 }
 
 bool mutex::lock_slow(std::int64_t deadline) noexcept {
     bool awake = false, impatient = false, late = false;
-    bool may_still_spin = may_spin();
+    bool may_still_spin = true;
     std::int64_t since = 0;
     for (;;) {
         if (may_still_spin) spin(awake);
@@ -78,7 +87,7 @@ bool mutex::lock_slow(std::int64_t deadline) noexcept {
             return true;
         }
         awake = true;
-        may_still_spin = !late && may_spin();
+        may_still_spin = !late;
     }
 }
 
@@ -124,7 +133,8 @@ void mutex::unlock_slow() noexcept {
 
 bool mutex::wait_for_permit(std::int64_t deadline) noexcept {
     for (;;) {
-        if (!waiters_.wait_until([this]() noexcept { return permits_.load(std::memory_order_relaxed) != 0; }, deadline))
+        if (!waiters_.block_until([this]() noexcept { return permits_.load(std::memory_order_relaxed) != 0; },
+                                  deadline))
             return false;
         std::uint32_t n = permits_.load(std::memory_order_relaxed);
         while (n != 0)

@@ -14,10 +14,18 @@ class mutex {
 public:
     // Any thread or context. May switch.
     void lock() noexcept {
-        std::uint32_t free = 0;
-        if (!state_.compare_exchange_strong(free, locked, std::memory_order_acquire,
+        std::uint32_t s = 0;
+        if (!state_.compare_exchange_strong(s, locked, std::memory_order_acquire,
                                             std::memory_order_relaxed)) // acquire[mutex]
-            lock_slow(sys::no_deadline);
+            lock_contended(s);
+    }
+    // The same, when the holder is expected to leave in a moment: looks at it closely at first.
+    void lock_soon_free() noexcept {
+        for (unsigned i = 0; i < 20; ++i) {
+            if (try_lock()) return;
+            sys::cpu_relax();
+        }
+        lock();
     }
     // The same until a deadline (sys::now_ns); false: it has passed, and the mutex is not the caller's.
     [[nodiscard]] bool lock_until(std::int64_t deadline) noexcept {
@@ -26,9 +34,9 @@ public:
     // The others never switch.
     bool try_lock() noexcept;
     void unlock() noexcept {
-        std::uint32_t held = locked;
-        if (!state_.compare_exchange_strong(held, 0, std::memory_order_release,
-                                            std::memory_order_relaxed)) // release[mutex]
+        std::uint32_t s = state_.load(std::memory_order_relaxed);
+        if (owes_wake(s) || !state_.compare_exchange_strong(s, s & ~locked, std::memory_order_release,
+                                                            std::memory_order_relaxed)) // release[mutex]
             unlock_slow();
     }
     bool is_locked() const noexcept { return state_.load(std::memory_order_relaxed) & locked; }
@@ -40,9 +48,19 @@ private:
     static constexpr std::uint32_t locked = 1, woken = 2, starving = 4, one_waiter = 8;
     static std::uint32_t waiters_of(std::uint32_t s) noexcept { return s / one_waiter; }
 
+    // Must who unlocks it in this state give a permit, or complain?
+    static bool owes_wake(std::uint32_t s) noexcept {
+        return !(s & locked) || (s & starving) || (waiters_of(s) != 0 && !(s & woken));
+    }
+    // After a try that found the state s.
+    void lock_contended(std::uint32_t s) noexcept {
+        if ((s & (locked | starving)) || !state_.compare_exchange_strong(s, s | locked, std::memory_order_acquire,
+                                                                         std::memory_order_relaxed)) // acquire[mutex]
+            lock_slow(sys::no_deadline);
+    }
     bool lock_slow(std::int64_t deadline) noexcept;
     void unlock_slow() noexcept;
-    bool spin(bool &awake) noexcept;
+    void spin(bool &awake) noexcept;
     bool wait_for_permit(std::int64_t deadline) noexcept;
     void give_permit() noexcept;
     void take_over(bool impatient) noexcept;

@@ -18,10 +18,10 @@ public:
     bool try_acquire() noexcept { return take(0); }
     // May switch. False: the deadline has passed.
     bool acquire_until(std::int64_t deadline) noexcept {
-        if (try_acquire()) return true;
-        state_.fetch_add(one_waiter, std::memory_order_relaxed);
+        auto some = [this]() noexcept { return value_of(state_.load(std::memory_order_relaxed)) != 0; };
+        if (try_acquire() || (wait_list::spin_for(some, deadline) && try_acquire())) return true;
+        state_.fetch_add(one_waiter, std::memory_order_relaxed); // not while it spins: the releaser has less to do
         do {
-            auto some = [this]() noexcept { return value_of(state_.load(std::memory_order_relaxed)) != 0; };
             if (!waiters_.wait_until(some, deadline)) {
                 state_.fetch_sub(one_waiter, std::memory_order_relaxed);
                 return false;

@@ -33,31 +33,44 @@ bool wait_list::spin(context *c, ready_fn ready, void *arg, std::int64_t deadlin
     if (!k->carried && !core::may_spin()) return ready(arg);
     core::sched *s = k->carried ? k->current_sched : nullptr;
     const core::sched_hooks *hooks = s ? s->hooks : nullptr;
-    const std::uint64_t from = sys::ticks(), most = ticks_to_spin(deadline);
+    std::uint64_t from = 0, most = 0;
     for (unsigned i = 0; !(hooks && hooks->other_work(s)); ++i) {
         if (ready(arg)) return true;
-        if (i % 16 == 15 && (sys::ticks() - from > most || (!s && !core::may_spin()))) break;
+        if (i == 0) {
+            from = sys::ticks();
+            most = ticks_to_spin(deadline);
+        } else if (i % 16 == 15 && (sys::ticks() - from > most || (!s && !core::may_spin()))) {
+            break;
+        }
         sys::cpu_relax();
     }
     return false;
 }
 
-// Stops the calling context, unless the condition holds, until it is taken from the list.
-void wait_list::block(waiting &w) noexcept {
+// Stops the calling context, unless the condition holds, until it is taken from the list. Nothing stands on the stack
+// between the waiter's own function and the switch: a return address that was pushed before is mispredicted after it.
+inline void wait_list::block(waiting &w) noexcept {
     core::sched *s = w.who->on->current_sched;
     const core::sched_hooks *hooks = s->hooks;
     if (hooks && hooks->switch_to_other && hooks->switch_to_other(s, w.who, left_behind, &w)) return;
     core::pause(w.who, park, &w);
 }
 
-void wait_list::wait_once(ready_fn ready, void *arg) noexcept {
-    context *c = core::adopt()->current;
-    if (spin(c, ready, arg, sys::no_deadline)) return;
-    waiting w{c, this, ready, arg, nullptr};
-    if (c->on->carried)
-        block(w);
-    else if (enqueue(w)) // a thread outside Comity's schedulers sleeps in the kernel
-        core::sleep_without_hart(c->on);
+void wait_list::wait_once(waiting &w) noexcept {
+    context *c = core::current_context();
+    if (!c || !c->on->carried) [[unlikely]]
+        return wait_outside(w);
+    w.who = c;
+    core::sched *s = c->on->current_sched;
+    const core::sched_hooks *hooks = s->hooks;
+    if (w.spins && !(hooks && hooks->other_work(s)) && spin(c, w.ready, w.arg, sys::no_deadline)) return;
+    block(w);
+}
+
+// A thread outside Comity's schedulers sleeps in the kernel.
+void wait_list::wait_outside(waiting &w) noexcept {
+    w.who = core::adopt()->current;
+    if (!(w.spins && spin(w.who, w.ready, w.arg, sys::no_deadline)) && enqueue(w)) core::sleep_without_hart(w.who->on);
 }
 
 bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept {
@@ -77,7 +90,7 @@ bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadl
         while (!(good = ready(arg)) && sys::now_ns() < deadline) sys::yield_kernel_thread();
         return good;
     }
-    waiting w{c, this, ready, arg, &place};
+    waiting w{c, this, ready, arg, &place, false};
     bool good = false;
     do block(w);
     while (!(good = ready(arg)) && !place.expired.load(std::memory_order_relaxed));

@@ -22,14 +22,36 @@ public:
     // Returns when ready() is true. ready() may be called several times, on the caller's context and, while the caller
     // is being parked, on the transition context: it must only read atomics. Any thread or context; may switch.
     template <class Ready> void wait(Ready &&ready) noexcept {
-        while (!ready()) wait_once(call<Ready>, &ready);
+        if (ready()) return;
+        waiting w{nullptr, this, call<Ready>, &ready, nullptr, true};
+        do wait_once(w);
+        while (!ready());
+    }
+    // The same for a caller who has spun: blocks at once.
+    template <class Ready> bool block_until(Ready &&ready, std::int64_t deadline) noexcept {
+        if (deadline != sys::no_deadline) return wait_until(ready, deadline);
+        waiting w{nullptr, this, call<Ready>, &ready, nullptr, false};
+        while (!ready()) wait_once(w);
+        return true;
     }
     // The same until a deadline (sys::now_ns). False: it has passed, and ready() was false after that.
     template <class Ready> bool wait_until(Ready &&ready, std::int64_t deadline) noexcept {
-        if (ready()) return true;
-        if (deadline != sys::no_deadline) return wait_with_deadline(call<Ready>, &ready, deadline);
-        wait(ready);
-        return true;
+        if (deadline == sys::no_deadline) {
+            wait(ready);
+            return true;
+        }
+        return ready() || wait_with_deadline(call<Ready>, &ready, deadline);
+    }
+
+    // Only the spinning: for a while, and if nothing else can run here; returns whether ready() was true.
+    template <class Ready> static bool spin_for(Ready &&ready, std::int64_t deadline) noexcept {
+        core::context *c = core::current_context();
+        return ready() || (c && spin(c, call<Ready>, &ready, deadline));
+    }
+
+    // For a context on a hart; does not look at all if something else can run.
+    template <class Ready> static bool spin_if_idle(core::context *c, Ready &&ready) noexcept {
+        return spin(c, call<Ready>, &ready, sys::no_deadline);
     }
 
     // To be called after the condition was made true (by a release store or stronger): wakes everybody who waits, or
@@ -59,11 +81,13 @@ private:
         ready_fn ready;
         void *arg;
         core::waiter *place; // null: no deadline; stands in the list as a context
+        bool spins;
     };
     template <class Ready> static bool call(void *ready) noexcept {
         return (*static_cast<std::remove_reference_t<Ready> *>(ready))();
     }
-    void wait_once(ready_fn ready, void *arg) noexcept;
+    static void wait_once(waiting &w) noexcept;
+    static void wait_outside(waiting &w) noexcept;
     bool wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     bool wait_in_kernel(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     static bool spin(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
