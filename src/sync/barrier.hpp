@@ -105,7 +105,8 @@ private:
     }
 
     std::atomic<std::uint64_t> state_;
-    std::byte apart_[56]; // who waits reads the state again and again, while who opens has to do with the rest
+    [[maybe_unused]] std::byte
+        apart_[56]; // who waits reads the state again and again, while who opens has to do with the rest
     crowd crowds_[crowds];
     leaving leaving_;
     wait_list waiters_; // those with a deadline, or without a hart

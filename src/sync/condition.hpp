@@ -46,7 +46,8 @@ public:
 
 private:
     std::atomic<std::uint32_t> signals_{0};
-    std::byte apart_[60]; // who waits reads the signals again and again, while who signals has to do with the rest
+    [[maybe_unused]] std::byte
+        apart_[60]; // who waits reads the signals again and again, while who signals has to do with the rest
     leaving leaving_;
     wait_list waiters_;
 };

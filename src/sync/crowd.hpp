@@ -68,7 +68,7 @@ private:
     }
 
     std::atomic<std::uintptr_t> head_{0};
-    std::byte apart_[56]; // the next crowd belongs to other harts
+    [[maybe_unused]] std::byte apart_[56]; // the next crowd belongs to other harts
 };
 
 } // namespace comity::sync
