@@ -18,9 +18,9 @@ namespace {
 std::uint64_t ticks_to_spin(std::int64_t deadline) noexcept {
     const std::uint64_t most = core::spin_ticks();
     if (deadline == sys::no_deadline) return most;
-    const std::int64_t left = deadline - sys::now_ns();
-    if (left <= 0) return 0;
-    const std::uint64_t left_us = static_cast<std::uint64_t>(left) / 1000;
+    const std::int64_t now = sys::now_ns();
+    if (deadline <= now) return 0;
+    const std::uint64_t left_us = static_cast<std::uint64_t>(deadline - now) / 1000;
     return left_us < 1000 && left_us * core::ticks_per_us() < most ? left_us * core::ticks_per_us() : most;
 }
 
