@@ -17,7 +17,7 @@ void on_fault(int signal, siginfo_t *info, void *) {
     if (const context *c = overflowed_at(info->si_addr)) {
         const sys::stack_memory &stack = c->tls ? c->tls->stack : c->stack;
         sys::warn("stack overflow in context %u, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or "
-                  "COMITY_STACK_SIZE higher",
+                  "COMITY_STACK_SIZE higher, or create the thread with a larger stack",
                   c->id, stack.size() / 1024);
     }
     struct sigaction usual {};

@@ -56,9 +56,17 @@ bool install_mapping_guard(void *at, std::size_t size, bool for_group) noexcept 
     return false;
 }
 
+std::atomic<std::int64_t> failures{0}, before_failures{0}; // for tests
+
+bool is_to_fail() noexcept {
+    if (before_failures.fetch_sub(1, std::memory_order_relaxed) > 0) return false;
+    return failures.fetch_sub(1, std::memory_order_relaxed) > 0;
+}
+
 } // namespace
 
 std::byte *map_stack_area(std::size_t size) noexcept {
+    if (failures.load(std::memory_order_relaxed) > 0 && is_to_fail()) return nullptr;
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
     void *at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (at == MAP_FAILED) return nullptr;
@@ -94,6 +102,11 @@ void set_guard_limits(bool use_light, std::int64_t mappings) noexcept {
     light.store(use_light ? light_guards::unknown : light_guards::missing, std::memory_order_relaxed);
     most_for_tests.store(mappings, std::memory_order_relaxed);
     warned_of_missing.store(false, std::memory_order_relaxed);
+}
+
+void fail_stack_areas(std::int64_t first, std::int64_t count) noexcept {
+    before_failures.store(first, std::memory_order_relaxed);
+    failures.store(count, std::memory_order_relaxed);
 }
 
 } // namespace comity::sys

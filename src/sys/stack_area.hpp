@@ -25,5 +25,7 @@ void warn_of_missing_guards(const char *what) noexcept;
 // For tests: is MADV_GUARD_INSTALL to be tried, and how many guards may be mappings (negative: as the kernel's limit
 // allows)? Also forgets what was found out and said before. While no other thread uses the functions above.
 void set_guard_limits(bool light, std::int64_t mappings) noexcept;
+// For tests: of the next calls of map_stack_area those from the `first` on (0: the next one) fail, `count` of them.
+void fail_stack_areas(std::int64_t first, std::int64_t count) noexcept;
 
 } // namespace comity::sys

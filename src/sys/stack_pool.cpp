@@ -113,29 +113,6 @@ void unmap_slab(slab *s) noexcept {
     unmap_stack_area(reinterpret_cast<std::byte *>(s), s->mapped);
 }
 
-// Unmaps the slabs that are all free, of all classes. Were there any?
-bool unmap_free_slabs() noexcept {
-    bool any = false;
-    for (stack_class &c : pool) {
-        slab *gone = nullptr;
-        c.lock.lock();
-        for (slab *s = c.with_room, *next = nullptr; s; s = next) {
-            next = s->next;
-            if (s->out() != 0) continue;
-            c.drop(s);
-            s->next = gone;
-            gone = s;
-        }
-        c.lock.unlock();
-        any = any || gone;
-        while (slab *s = gone) {
-            gone = s->next;
-            unmap_slab(s);
-        }
-    }
-    return any;
-}
-
 // Slabs grow with what the class has, up to 64 MiB, or 256 stacks.
 bool add_slab(stack_class &c) noexcept {
     const std::size_t stride = shape_of(class_of(c)).stride;
@@ -144,7 +121,7 @@ bool add_slab(stack_class &c) noexcept {
     const std::size_t wanted = std::clamp(c.slots, std::min(mebi / stride + 16, most), most);
     c.lock.unlock();
     slab *s = map_slab(class_of(c), static_cast<std::uint32_t>(wanted));
-    if (!s && unmap_free_slabs()) s = map_slab(class_of(c), static_cast<std::uint32_t>(wanted));
+    if (!s && unmap_free_stacks()) s = map_slab(class_of(c), static_cast<std::uint32_t>(wanted));
     if (!s) return false;
     c.lock.lock();
     c.list(s);
@@ -307,7 +284,8 @@ unsigned take_stacks(std::size_t size, stack_memory *out, unsigned n) noexcept {
     if (size == 0 || size > PTRDIFF_MAX) return 0;
     const unsigned size_class = class_of(size);
     if (size_class == no_class) {
-        while (got < n && ((out[got] = map_stack(size)) || (unmap_free_slabs() && (out[got] = map_stack(size))))) ++got;
+        while (got < n && ((out[got] = map_stack(size)) || (unmap_free_stacks() && (out[got] = map_stack(size)))))
+            ++got;
         return got;
     }
     stack_class &c = pool[size_class];
@@ -341,6 +319,28 @@ void give_back_stacks(stack_memory *stacks, unsigned n) noexcept {
         c.lock.unlock();
         if (too_many) cool(c, most / 2);
     }
+}
+
+bool unmap_free_stacks() noexcept {
+    bool any = false;
+    for (stack_class &c : pool) {
+        slab *gone = nullptr;
+        c.lock.lock();
+        for (slab *s = c.with_room, *next = nullptr; s; s = next) {
+            next = s->next;
+            if (s->out() != 0) continue;
+            c.drop(s);
+            s->next = gone;
+            gone = s;
+        }
+        c.lock.unlock();
+        any = any || gone;
+        while (slab *s = gone) {
+            gone = s->next;
+            unmap_slab(s);
+        }
+    }
+    return any;
 }
 
 std::byte *coloured_top(const stack_memory &stack) noexcept {

@@ -32,6 +32,9 @@ bool canary_intact(const stack_memory &stack) noexcept;
 // What take_stacks would round a size up to, for caches; 0: not pooled, or absurd.
 std::size_t pooled_stack_size(std::size_t size) noexcept;
 
+// Gives all address space back in which no stack is in use. Was there any? Costs much; done when a mapping fails.
+bool unmap_free_stacks() noexcept;
+
 // In fork handlers. Stacks that another thread was just taking or giving back are lost to the child.
 void stack_pool_before_fork() noexcept;
 void stack_pool_after_fork() noexcept; // in both processes

@@ -94,10 +94,19 @@ void make_and_join(const comity_thread_attr_t &attr, void *(*fn)(void *), bool r
     join_all(reverse);
 }
 
+// All but stackless, which cannot wait.
+comity_technique_t technique_of(std::uint64_t n) {
+    constexpr comity_technique_t all[] = {COMITY_TECHNIQUE_ROC_L, COMITY_TECHNIQUE_FULL,   COMITY_TECHNIQUE_FULL_L,
+                                          COMITY_TECHNIQUE_ROC,   COMITY_TECHNIQUE_SS,     COMITY_TECHNIQUE_SS_L,
+                                          COMITY_TECHNIQUE_SC,    COMITY_TECHNIQUE_C_FULL, COMITY_TECHNIQUE_C_FULL_E,
+                                          COMITY_TECHNIQUE_C_ROC, COMITY_TECHNIQUE_C_ROC_E};
+    return all[n % std::size(all)];
+}
+
 void sizes(std::uint64_t round) {
     for (std::size_t i = 0; i < at_once; ++i) {
         const std::size_t size = std::size_t{2048} << ((round + i) % 12); // up to 4 MiB
-        const comity_technique_t technique = i % 2 ? COMITY_TECHNIQUE_FULL : COMITY_TECHNIQUE_ROC_L;
+        const comity_technique_t technique = technique_of(round + i);
         handles[i] = create({technique, size - i % 3, 0, 0}, i % 5 ? yields : returns, &handles);
     }
     join_all(round % 2);
@@ -146,10 +155,9 @@ void one_round(std::uint64_t round) {
         return make_and_join({COMITY_TECHNIQUE_ROC_L, 0, 0, 0}, yields, round % 2);
     case 8:
     case 9:
-        return make_and_join({COMITY_TECHNIQUE_FULL, 0, 0, 0}, yields, round % 2);
+        return make_and_join({technique_of(round / rounds_of_a_cycle), 0, 0, 0}, yields, round % 2);
     default:
-        return make_and_join({round % 2 ? COMITY_TECHNIQUE_FULL : COMITY_TECHNIQUE_ROC_L, 0, 0, 0}, returns,
-                             round % 4 < 2);
+        return make_and_join({technique_of(round), 0, 0, 0}, returns, round % 4 < 2);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include <unistd.h>
@@ -40,6 +41,7 @@ struct car_park {
 };
 
 struct kind {
+    std::string name;
     comity_technique_t technique;
     std::size_t stack_size;
     double most_bytes; // resident, of a parked thread
@@ -49,14 +51,14 @@ class parked_threads : public testing::TestWithParam<kind> {};
 
 // A guarded thread: a page of stack, its context (192 bytes), its descriptor (128). A small one: half of the page.
 INSTANTIATE_TEST_SUITE_P(of, parked_threads,
-                         testing::Values(kind{COMITY_TECHNIQUE_ROC_L, 2048, 2700},
-                                         kind{COMITY_TECHNIQUE_ROC_L, 16384, 4500},
-                                         kind{COMITY_TECHNIQUE_ROC_L, 0, 4500}, kind{COMITY_TECHNIQUE_FULL, 2048, 2700},
-                                         kind{COMITY_TECHNIQUE_FULL, 16384, 4500}),
-                         [](const auto &i) {
-                             return std::string(i.param.technique == COMITY_TECHNIQUE_FULL ? "full" : "roc_l") + "_" +
-                                    std::to_string(i.param.stack_size);
-                         });
+                         testing::Values(kind{"roc_l_small", COMITY_TECHNIQUE_ROC_L, 2048, 2700},
+                                         kind{"full_small", COMITY_TECHNIQUE_FULL, 2048, 2700},
+                                         kind{"roc_l", COMITY_TECHNIQUE_ROC_L, 16384, 4500},
+                                         kind{"full", COMITY_TECHNIQUE_FULL, 16384, 4500},
+                                         kind{"ss_l", COMITY_TECHNIQUE_SS_L, 16384, 4500},
+                                         kind{"c_roc_e", COMITY_TECHNIQUE_C_ROC_E, 16384, 4500},
+                                         kind{"sc_of_default_size", COMITY_TECHNIQUE_SC, 0, 4600}),
+                         [](const auto &i) { return i.param.name; });
 
 } // namespace
 

@@ -5,6 +5,7 @@
 #include "sys/stack_area.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -14,6 +15,8 @@
 #include <vector>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -224,6 +227,61 @@ TEST(stack_pool, many_threads_at_once_never_share_a_stack) {
             }
         });
     for (std::thread &t : threads) t.join();
+}
+
+TEST(stack_pool, a_child_that_was_forked_while_others_took_stacks_can_take_some) {
+    std::atomic<bool> end{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&end] {
+            while (!end) {
+                stack_memory some[20];
+                give_back_stacks(some, take_stacks(16 * kibi, some, 20));
+            }
+        });
+    for (int i = 0; i < 30; ++i) {
+        stack_pool_before_fork();
+        const pid_t child = fork();
+        stack_pool_after_fork();
+        if (child == 0) {
+            static stack_memory some[200];
+            const unsigned got = take_stacks(16 * kibi, some, 200);
+            for (unsigned n = 0; n < got; ++n) some[n].top[-1] = std::byte{1};
+            give_back_stacks(some, got);
+            _exit(got == 200 ? 0 : 1);
+        }
+        int status = -1;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    end = true;
+    for (std::thread &t : threads) t.join();
+}
+
+// Each mapping in turn fails, once or for ever: fewer stacks or smaller slabs, and nothing is lost.
+TEST(stack_pool, each_mapping_in_turn_may_fail) {
+    struct healed {
+        ~healed() { fail_stack_areas(0, 0); }
+    } const heals;
+    constexpr std::size_t size = 1024 * kibi; // a class that no other test uses
+    for (const std::int64_t count : {1, 2, 5, 1000})
+        for (std::int64_t first = 0; first < 6; ++first) {
+            fail_stack_areas(first, count);
+            std::vector<stack_memory> stacks = take(size, 700);
+            fail_stack_areas(0, 0);
+            if (count < 5) {
+                EXPECT_EQ(stacks.size(), 700U) << first; // half a slab was to be had
+            }
+            EXPECT_EQ(get_stack_pool_state(size).in_use, stacks.size());
+            for (const stack_memory &s : stacks) s.bottom[0] = s.top[-1] = std::byte{1};
+            give_back(stacks);
+            EXPECT_EQ(get_stack_pool_state(size).in_use, 0U);
+            unmap_free_stacks(); // the next round begins without any
+            EXPECT_EQ(get_stack_pool_state(size).slabs, 0U);
+        }
+    // those with a mapping of their own
+    fail_stack_areas(1, 1000);
+    EXPECT_EQ(take(65 * mebi, 3).size(), 1U);
 }
 
 // ---- Kernels with other guards
