@@ -38,7 +38,7 @@ struct unit_scheduler : core::sched {
         // How many units were created and how many have ended on this hart; written by the hart. For the end of the
         // scheduler: it may end when the sums agree, with `ended` read first.
         std::atomic<std::uint64_t> created{0}, ended{0};
-        unsigned turns = 0;           // the hart's
+        unsigned turns = 0;           // the hart's: how often it chose what to run
         std::uint64_t entered_at = 0; // ticks; the hart's
         alignas(64) core::spinlock lock;
         core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
@@ -52,6 +52,8 @@ struct unit_scheduler : core::sched {
             ended.store(before + 1, std::memory_order_release); // release[unit-ended]
         }
     };
+    // So often a hart takes from its own queues before it looks beyond them.
+    static constexpr unsigned turns_at_home = 16;
     slot *slots = nullptr; // one for each hart, and one for those who have none
     unsigned harts = 0;    // how many there are
     bool implicit = false; // opened for the first thread that its registrant created, who may not know of it

@@ -39,8 +39,6 @@ constexpr core::unit_hooks unit_callbacks{[](unit_scheduler *s) noexcept { as_ow
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
-// So often a hart takes from its own queues before it looks beyond them.
-constexpr unsigned turns_at_home = 16;
 
 bool other_work(core::sched *s) noexcept { return static_cast<work_stealing *>(s)->has_work(core::current_carrier()); }
 
@@ -305,13 +303,14 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     return false;
 }
 
-// Most yields look at nothing but the hart's own queues; every few turns, at everything.
+// A yield lets those go on that have started, which is a mere switch; every few turns it looks at everything else.
 void work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
     slot &own = *work_of(k);
-    if (++own.turns % turns_at_home == 0 && has_beyond(k, own)) [[unlikely]]
-        return core::pause(c, yield_and_look_around, this);
-    if (own.turns % 2 && !own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
+    if (++own.turns % turns_at_home == 0) [[unlikely]] {
+        if (has_beyond(k, own)) return core::pause(c, yield_and_look_around, this);
+        if (!own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
+    }
     if (alone() && !c->home && own.first) { // nobody takes it before it is off its stack
         context *other = own.first;
         c->next = nullptr;
@@ -332,6 +331,7 @@ void work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept 
         };
         return core::switch_to(c, other, put_back, c);
     }
+    if (!own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
     if (has_work(k)) core::pause(c, yield_to_any, this);
 }
 

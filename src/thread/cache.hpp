@@ -102,6 +102,9 @@ inline core::context *take_plain_context(core::carrier *k) noexcept {
     return found ? found : make_plain_context(k);
 }
 
+// What take_plain_context gave.
+inline void give_back_plain_context(core::context *c, core::carrier *k) noexcept;
+
 // What take_context gave for a thread with these attributes. k: as above. The context must have exited.
 inline void give_back_context(core::context *c, std::uint32_t stack_size, bool own_tls, core::carrier *k) noexcept {
     if (k && stack_size == 0 && !own_tls) [[likely]] {
@@ -111,5 +114,7 @@ inline void give_back_context(core::context *c, std::uint32_t stack_size, bool o
     }
     give_back_other_context(c, stack_size, own_tls, k);
 }
+
+inline void give_back_plain_context(core::context *c, core::carrier *k) noexcept { give_back_context(c, 0, false, k); }
 
 } // namespace comity

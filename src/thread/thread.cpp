@@ -53,7 +53,9 @@ bool valid(const comity_thread_attr_t &a) noexcept {
 // Fills in a fresh descriptor. The attributes are valid.
 [[gnu::always_inline]] inline void dress(thread *t, const slot *w, const comity_thread_attr_t &a,
                                          void *(*fn)(void *)) noexcept {
-    t->run = techniques[a.technique].run;
+    const technique &h = techniques[a.technique];
+    const bool plain = a.stack_size == 0 && !a.own_tls;
+    t->run = plain ? h.run : h.run_special;
     t->priority = a.priority;
     t->how = static_cast<std::uint8_t>(a.technique);
     t->own_tls = a.own_tls != 0;

@@ -13,6 +13,13 @@ template <bool eager> void run_by_call(unit *u, core::carrier *k) noexcept {
         core::resume(k, waiter);
 }
 
+void run_plain_by_call(unit *u, core::carrier *k) noexcept {
+    auto *t = static_cast<thread *>(u);
+    core::context *c = get_plain_context(t, k);
+    core::call(&k->transition, c, run_plain_threads, t);
+    give_back_plain_context(c, k);
+}
+
 template <bool eager> void join_by_call(thread *t, core::context *joiner) noexcept {
     core::context *c = get_context<eager>(t, joiner->on);
     t->join.take(joiner);

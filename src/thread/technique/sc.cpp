@@ -4,13 +4,12 @@
 
 namespace comity {
 
-void run_on_scheduler(unit *u, core::carrier *k) noexcept {
+void run_plain_on_scheduler(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
-    if (!k->lends_stack || t->own_tls || t->stack_size != 0) return run_separately<false>(t, k);
-    core::call_on_transition(k, get_context<false>(t, k), run_and_return, t);
-    part_from_context(t, k);
-    if (core::context *waiter = publish_end(t, k)) [[unlikely]]
-        core::resume(k, waiter);
+    if (!k->lends_stack) return run_plain_separately(t, k);
+    core::context *c = get_plain_context(t, k);
+    core::call_on_transition(k, c, run_plain_threads, t);
+    give_back_plain_context(c, k);
 }
 
 } // namespace comity

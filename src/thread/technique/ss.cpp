@@ -13,6 +13,13 @@ template <bool eager> void run_separately(unit *u, core::carrier *k) noexcept {
         core::resume(k, waiter);
 }
 
+void run_plain_separately(unit *u, core::carrier *k) noexcept {
+    auto *t = static_cast<thread *>(u);
+    core::context *c = get_plain_context(t, k);
+    core::call_from_transition(k, c, run_plain_threads, t);
+    give_back_plain_context(c, k);
+}
+
 template void run_separately<true>(unit *, core::carrier *) noexcept;
 template void run_separately<false>(unit *, core::carrier *) noexcept;
 

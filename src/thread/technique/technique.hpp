@@ -29,6 +29,13 @@ template <bool eager> core::context *get_context(thread *t, core::carrier *k) no
     return own_context(t);
 }
 
+// The same for a plain thread, whose `runs` run_plain_threads fills in.
+inline core::context *get_plain_context(thread *t, core::carrier *k) noexcept {
+    core::context *c = t->c = take_plain_context(k);
+    c->owner = t->owner;
+    return c;
+}
+
 // The thread has left its context for good.
 inline void part_from_context(thread *t, core::carrier *k) noexcept {
     if (!how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls, k);
@@ -63,12 +70,21 @@ inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
 // Ends a thread on the transition context, whatever happened to it before.
 [[noreturn]] void leave_context(thread *t) noexcept;
 
+// What a context runs for plain threads of lazy techniques: the one that it starts with, and then others of the hart's that
+// are alike, for as long as there are any. Between two of them the context is the scheduler's: a thread that is stopped
+// takes it along, and its end leads back into this loop, wherever that is. It returns if the context was never stopped.
+void run_plain_threads(void *t) noexcept;
+// Ends such a context and goes on with `next`, or with whatever the scheduler has.
+[[noreturn]] void leave_to(core::context *c, core::context *next) noexcept;
+
 // ---- technique::run: by a switch, by a call, by a call that saves nothing, by a call on the scheduler's stack
 
 template <bool eager> void run_by_switch(unit *t, core::carrier *k) noexcept;
 template <bool eager> void run_by_call(unit *t, core::carrier *k) noexcept;
 template <bool eager> void run_separately(unit *t, core::carrier *k) noexcept;
-void run_on_scheduler(unit *t, core::carrier *k) noexcept;
+void run_plain_by_call(unit *t, core::carrier *k) noexcept;
+void run_plain_separately(unit *t, core::carrier *k) noexcept;
+void run_plain_on_scheduler(unit *t, core::carrier *k) noexcept;
 void run_stackless(unit *t, core::carrier *k) noexcept;
 
 // ---- technique::run_for
