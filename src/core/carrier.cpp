@@ -184,6 +184,14 @@ void keep_guest_stack(carrier *k) noexcept {
 
 namespace {
 
+// `from` ends, and if it is the guest, so does its use of the stack.
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void leave_transition_stack(carrier *k, const context *from) noexcept {
+    if (k->guest == from)
+        k->guest = nullptr;
+    else if (k->guest) [[unlikely]]
+        lend_stack(k);
+}
+
 COMITY_UNSANITIZED __attribute__((always_inline)) inline void switch_now(context *from, context *to,
                                                                          arch::after_fn after, void *arg) noexcept {
     from->state = context_state::paused;
@@ -277,15 +285,23 @@ COMITY_UNSANITIZED void pause(context *from, void (*fn)(context *, void *), void
 
 COMITY_UNSANITIZED void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept {
     carrier *k = from->on;
-    if (k->guest == from)
-        k->guest = nullptr; // it leaves the transition stack
-    else if (k->guest) [[unlikely]]
-        lend_stack(k);
+    leave_transition_stack(k, from);
     from->state = context_state::exited;
     k->pause_fn = fn;
     k->pause_arg = arg;
     set_current(k, from, &k->transition);
     arch::comity_arch_jump_call(k->transition.stack_top, entry_state::pause_entry, from, k);
+}
+
+COMITY_UNSANITIZED void exit_to(context *from, context *to) noexcept {
+    carrier *k = from->on;
+    leave_transition_stack(k, from);
+    from->state = context_state::exited;
+    to->state = context_state::running;
+    to->broken = true;
+    const arrival a = ordered(k, arch::comity_arch_nothing, nullptr);
+    set_current(k, from, to);
+    arch::comity_arch_resume(to->sp, a.after, a.arg);
 }
 
 COMITY_UNSANITIZED void resume(carrier *k, context *to, arch::after_fn after, void *arg) noexcept {
@@ -296,6 +312,8 @@ COMITY_UNSANITIZED void resume(carrier *k, context *to, arch::after_fn after, vo
     set_current(k, &k->transition, to);
     arch::comity_arch_resume(to->sp, a.after, a.arg);
 }
+
+void resume_unit(unit *self, carrier *k) noexcept { resume(k, context_of(self)); }
 
 COMITY_UNSANITIZED void start(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept {
     begin(to, fn, arg);

@@ -143,9 +143,14 @@ inline void stand_on(carrier *k, context *c) noexcept {
 // Ends `from` and runs fn(from, arg) on the carrier's transition context.
 [[noreturn]] void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 
+// Ends `from` and goes on with the paused `to`, which may use or free `from` at once.
+[[noreturn]] void exit_to(context *from, context *to) noexcept;
+
 // ---- From a transition context; its stack is given up.
 [[noreturn]] void resume(carrier *k, context *to, arch::after_fn after = arch::comity_arch_nothing,
                          void *arg = nullptr) noexcept;
+// unit::run of a context's own unit.
+[[noreturn]] void resume_unit(unit *self, carrier *k) noexcept;
 [[noreturn]] void start(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept;
 // Rewinds the transition stack and calls fn(a, b) there. Also from an ordinary context whose end it is.
 [[noreturn]] void rewind(carrier *k, arch::entry_fn fn, void *a, void *b) noexcept;

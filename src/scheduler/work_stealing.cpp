@@ -324,14 +324,16 @@ void work_stealing::yield(context *c) noexcept {
 
 // Where others may take what is ready.
 void work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept {
-    if (context *other = take_ready(own)) {
-        const auto put_back = [](void *self) {
-            auto *before = static_cast<context *>(self);
-            static_cast<work_stealing *>(before->owner)->put_back(before);
-        };
-        return core::switch_to(c, other, put_back, c);
+    const auto put_back = [](void *self) {
+        auto *before = static_cast<context *>(self);
+        static_cast<work_stealing *>(before->owner)->put_back(before);
+    };
+    if (context *other = take_ready(own)) return core::switch_to(c, other, put_back, c);
+    if (unit *u = own.fresh.pop()) {
+        if (u->run == core::resume_unit) return core::switch_to(c, core::context_of(u), put_back, c);
+        own.fresh.push(u); // there is room: it stood there
+        return core::pause(c, yield_to_fresh, this);
     }
-    if (!own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
     if (has_work(k)) core::pause(c, yield_to_any, this);
 }
 

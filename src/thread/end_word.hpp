@@ -25,6 +25,14 @@ public:
         word_.store(ended, std::memory_order_release);                            // release[thread-end]
         return before;
     }
+    // The context that waits and would be the next to run on this hart; else null, and nothing is changed. The caller
+    // ends what it waits for and goes on with it.
+    core::context *waiter_here(const core::carrier *k, const core::sched *s) const noexcept {
+        const std::uintptr_t now = get();
+        auto *waiter = reinterpret_cast<core::context *>(now);
+        return now > detached && waiter->owner == s && (!waiter->home || waiter->home == k) ? waiter : nullptr;
+    }
+
     // Replaces `open`; false: something else stood there, in `before`. Any thread.
     bool replace_open(std::uintptr_t what, std::uintptr_t &before) noexcept;
     // Returns when it has ended, or at once if somebody else waits. Any thread, context. May switch.

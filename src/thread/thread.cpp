@@ -50,12 +50,13 @@ bool valid(const comity_thread_attr_t &a) noexcept {
     return which < number_of_techniques && a.stack_size <= UINT32_MAX;
 }
 
+bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_size == 0 && !a.own_tls; }
+
 // Fills in a fresh descriptor. The attributes are valid.
 [[gnu::always_inline]] inline void dress(thread *t, const slot *w, const comity_thread_attr_t &a,
                                          void *(*fn)(void *)) noexcept {
     const technique &h = techniques[a.technique];
-    const bool plain = a.stack_size == 0 && !a.own_tls;
-    t->run = plain ? h.run : h.run_special;
+    t->run = is_plain(a) ? h.run : h.run_special;
     t->priority = a.priority;
     t->how = static_cast<std::uint8_t>(a.technique);
     t->own_tls = a.own_tls != 0;
@@ -181,20 +182,20 @@ int comity_thread_launch(comity_thread_t *handle) {
 
 int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void *arg) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
-    const carrier *k = core::current_carrier();
+    carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
-    if (!w || !fn || !out || !valid(a) || !is_plain(techniques[a.technique])) [[unlikely]]
+    if (!w || !fn || !out || !valid(a)) [[unlikely]]
         return create_slowly(out, a, fn, arg);
-    thread *t = caches[w->hart].descriptors.pop();
-    if (!t) [[unlikely]]
+    hart_cache &cache = caches[w->hart];
+    const bool eager = techniques[a.technique].eager;
+    if (!cache.descriptors.first || (eager && (!is_plain(a) || !cache.contexts[0].first))) [[unlikely]]
         return create_slowly(out, a, fn, arg);
+    thread *t = cache.descriptors.pop();
     dress(t, w, a, fn);
+    if (eager) t->c = cache.contexts[0].pop();
     t->value = arg;
-    *out = t;
-    w->add_created();
-    if (!w->owner->push(*w, t)) [[unlikely]]
-        return launch_failed(t, ENOMEM);
-    return 0;
+    *out = t; // before it runs: child-first it may be over when launch returns
+    return launch(t, k, w);
 }
 
 int comity_thread_join(comity_thread_t *handle, void **result) {

@@ -45,8 +45,6 @@ struct technique {
 inline constexpr unsigned number_of_techniques = 13;
 [[gnu::visibility(
     "hidden")]] extern const technique techniques[number_of_techniques]; // by comity_technique_t; technique/table.cpp
-// Its threads need nothing at their creation but a descriptor, and only go into the queue.
-inline bool is_plain(const technique &h) noexcept { return !h.eager && !h.start; }
 inline const technique &how(const thread *t) noexcept { return techniques[t->how]; }
 
 // The thread that runs on the context, or null.

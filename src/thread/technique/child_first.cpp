@@ -8,17 +8,13 @@
 
 namespace comity {
 
-using core::carrier;
 using core::context;
 
 namespace {
 
-// unit::run of a parent.
-void resume_parent(unit *u, carrier *k) noexcept { core::resume(k, core::context_of(u)); }
-
 // On the thread's stack: the parent is off its own, and may go on elsewhere from now on.
 void expose_parent(thread *t) noexcept {
-    t->next->run = resume_parent;
+    t->next->run = core::resume_unit;
     if (!t->owner->push(*work_of(t->c->on), t->next)) [[unlikely]]
         core::unblock(core::context_of(t->next)); // no memory for the queue: the list of ready contexts needs none
 }

@@ -6,11 +6,14 @@ namespace comity {
 
 void run_stackless(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
-    k->transition.runs = t;
-    t->value = t->fn(t->value);
-    k->transition.runs = nullptr;
-    if (core::context *waiter = publish_end(t, k)) [[unlikely]]
-        core::resume(k, waiter);
+    do {
+        k->transition.runs = t;
+        t->value = t->fn(t->value);
+        k->transition.runs = nullptr;
+        if (core::context *waiter = publish_end(t, k)) [[unlikely]]
+            core::resume(k, waiter);
+        t = next_alike(work_of(k), run_stackless);
+    } while (t);
 }
 
 void join_stackless(thread *t, core::context *joiner) noexcept {

@@ -30,26 +30,6 @@ constexpr technique techniques[number_of_techniques] = {
 
 // ---- One after the other
 
-namespace {
-
-// A unit that the context may run next, instead of leaving that to the scheduler: the hart's newest, if it is started in
-// the same way as what has just ended there. Null: none, or it is the turn of something else.
-[[gnu::always_inline]] inline thread *next_alike(unit_scheduler::slot *w,
-                                                 void (*run)(unit *, core::carrier *) noexcept) noexcept {
-    if (++w->turns % unit_scheduler::turns_at_home == 0) return nullptr;
-    if (w->turns % 4 == 0 && w->ready.load(std::memory_order_relaxed) != 0) return nullptr;
-    unit *u = w->fresh.pop();
-    if (!u) return nullptr;
-    if (w->owner->could_use_harts() && !w->fresh.empty()) [[unlikely]]
-        w->owner->hooks->units->call_help(w->owner);
-    if (u->run == run) [[likely]]
-        return static_cast<thread *>(static_cast<comity_thread *>(u));
-    w->fresh.push(u); // there is room: it stood there
-    return nullptr;
-}
-
-} // namespace
-
 void run_plain_threads(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
     core::context *c = t->c;
@@ -83,6 +63,16 @@ void leave_to(core::context *c, core::context *next) noexcept {
 
 // ---- What they share
 
+namespace {
+
+// Would the thread's context, when it ends, stay with this hart, which touches it only after it has left it?
+bool is_kept_here(const thread *t, const core::carrier *k) noexcept {
+    if (how(t).eager) return true;
+    return t->stack_size == 0 && !t->own_tls && own_cache(k).contexts[0].size() < hart_cache::most_contexts;
+}
+
+} // namespace
+
 void run_and_return(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
     t->value = t->fn(t->value);
@@ -93,7 +83,16 @@ void run_and_return(void *argument) noexcept {
 void run_and_leave(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
     t->value = t->fn(t->value);
-    leave_context(t);
+    core::carrier *k = t->c->on;
+    unit_scheduler::slot *w = work_of(k);
+    core::context *waiter = t->join.waiter_here(k, w->owner);
+    if (!waiter || !is_kept_here(t, k)) leave_context(t);
+    // Nobody but the waiter disposes of the thread, and it goes on when this stack is left.
+    core::context *c = t->c;
+    part_from_context(t, k);
+    w->add_ended();
+    t->join.begin(end_word::ended);
+    core::exit_to(c, waiter);
 }
 
 void leave_context(thread *t) noexcept {
