@@ -185,7 +185,8 @@ void keep_guest_stack(carrier *k) noexcept {
 namespace {
 
 // `from` ends, and if it is the guest, so does its use of the stack.
-COMITY_UNSANITIZED __attribute__((always_inline)) inline void leave_transition_stack(carrier *k, const context *from) noexcept {
+COMITY_UNSANITIZED __attribute__((always_inline)) inline void leave_transition_stack(carrier *k,
+                                                                                     const context *from) noexcept {
     if (k->guest == from)
         k->guest = nullptr;
     else if (k->guest) [[unlikely]]

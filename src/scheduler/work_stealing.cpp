@@ -59,7 +59,11 @@ void unblock_all(core::sched *s, context *first) noexcept {
     if (n) static_cast<work_stealing *>(s)->make_ready(head, tail, n);
 }
 
-constexpr core::sched_hooks hooks{other_work, nullptr, unblock_all, &unit_callbacks,
+constexpr core::sched_hooks hooks{other_work,
+                                  [](core::sched *s, context *from, core::arch::after_fn after, void *arg) noexcept {
+                                      return static_cast<work_stealing *>(s)->switch_to_other(from, after, arg);
+                                  },
+                                  unblock_all, &unit_callbacks,
                                   [](core::sched *s, const carrier *k) noexcept -> void * {
                                       return &static_cast<work_stealing *>(s)->slots[k->carried->id];
                                   }};
@@ -322,18 +326,33 @@ void work_stealing::yield(context *c) noexcept {
     yield_to_shared(k, c, own);
 }
 
+// `from`, which waits for something, stops and one that has started goes on. Every few turns not, to look around.
+bool work_stealing::switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept {
+    slot &own = *work_of(from->on);
+    return ++own.turns % turns_at_home != 0 && switch_to_started(own, from, after, arg);
+}
+
+bool work_stealing::switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept {
+    context *other = take_ready(own);
+    if (!other) {
+        unit *u = own.fresh.pop();
+        if (u && u->run == core::resume_unit)
+            other = core::context_of(u);
+        else if (u)
+            own.fresh.push(u); // there is room: it stood there
+    }
+    if (other) core::switch_to(from, other, after, arg);
+    return other;
+}
+
 // Where others may take what is ready.
 void work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept {
     const auto put_back = [](void *self) {
         auto *before = static_cast<context *>(self);
         static_cast<work_stealing *>(before->owner)->put_back(before);
     };
-    if (context *other = take_ready(own)) return core::switch_to(c, other, put_back, c);
-    if (unit *u = own.fresh.pop()) {
-        if (u->run == core::resume_unit) return core::switch_to(c, core::context_of(u), put_back, c);
-        own.fresh.push(u); // there is room: it stood there
-        return core::pause(c, yield_to_fresh, this);
-    }
+    if (switch_to_started(own, c, put_back, c)) return;
+    if (!own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
     if (has_work(k)) core::pause(c, yield_to_any, this);
 }
 

@@ -26,6 +26,7 @@ public:
 
     void call_help() noexcept { ask_for_harts(1); }
     void yield(context *c) noexcept;
+    bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
     void make_ready(context *first, context *last, unsigned n) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
@@ -48,6 +49,7 @@ private:
     void put_back(context *c) noexcept;
     void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
     void call_harts(unsigned n) noexcept;
+    bool switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept;
     void yield_to_shared(carrier *k, context *c, slot &own) noexcept;
     bool has_beyond(carrier *k, const slot &own) noexcept;
     bool wait_for_work(carrier *k) noexcept;

@@ -27,6 +27,14 @@ void end_word::park(context *c, void *self) {
     core::resume(k, c);
 }
 
+// The waiter is off its stack, and another context is about to go on here.
+void end_word::left_behind(void *argument) {
+    const waiting w = *static_cast<waiting *>(argument); // on the stack of the waiter, which may go on at once
+    std::uintptr_t before = open;
+    ++core::current_carrier()->count.blocks;
+    if (!w.word->replace_open(reinterpret_cast<std::uintptr_t>(w.who), before)) core::unblock(w.who);
+}
+
 bool end_word::spin(const carrier *k) const noexcept {
     core::sched *s = k->current_sched;
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
@@ -43,7 +51,11 @@ void end_word::wait() noexcept {
     carrier *k = c->on;
     std::uintptr_t before = open;
     if (k->carried) {
-        if (!spin(k)) core::pause(c, park, this);
+        if (spin(k)) return;
+        core::sched *s = k->current_sched;
+        waiting w{this, c};
+        if (s->hooks && s->hooks->switch_to_other && s->hooks->switch_to_other(s, c, left_behind, &w)) return;
+        core::pause(c, park, this);
     } else if (replace_open(reinterpret_cast<std::uintptr_t>(c), before)) {
         core::sleep_without_hart(k);
     }

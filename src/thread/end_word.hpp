@@ -41,6 +41,11 @@ public:
 private:
     bool spin(const core::carrier *k) const noexcept;
     static void park(core::context *c, void *self);
+    struct waiting {
+        end_word *word;
+        core::context *who;
+    };
+    static void left_behind(void *argument);
 
     std::atomic<std::uintptr_t> word_{open};
 };

@@ -31,7 +31,8 @@ static_assert(sizeof(thread) == 128);
 
 // What a technique does (technique/). All run on a hart of the thread's scheduler.
 struct technique {
-    // unit::run of a thread that has not started; `run` of plain ones: with the default stack size and no TLS of their own.
+    // unit::run of a thread that has not started; `run` of plain ones: with the default stack size and no TLS of their
+    // own.
     void (*run)(unit *t, core::carrier *k) noexcept;
     void (*run_special)(unit *t, core::carrier *k) noexcept;
     // The calling context joins a thread that it took back from its queue: runs it, and returns when it has ended.

@@ -38,8 +38,11 @@ void run_plain_threads(void *argument) noexcept {
         c->runs = t;
         t->value = t->fn(t->value);
         core::carrier *k = c->on;
-        if (core::context *waiter = publish_end(t, k)) [[unlikely]]
-            leave_to(c, waiter);
+        if (core::context *waiter = publish_end(t, k)) [[unlikely]] {
+            if (own_cache(k).contexts[0].size() >= hart_cache::most_contexts) leave_to(c, waiter);
+            give_back_plain_context(c, k); // stays with this hart, which touches it only after it has left it
+            core::exit_to(c, waiter);
+        }
         t = next_alike(work_of(k), run);
         if (!t) break;
         t->c = c;

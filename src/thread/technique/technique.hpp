@@ -70,8 +70,8 @@ inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
 // Ends a thread on the transition context, whatever happened to it before.
 [[noreturn]] void leave_context(thread *t) noexcept;
 
-// A thread that may run next where one has just ended, instead of leaving that to the scheduler: the hart's newest, if it is started in
-// the same way as what has just ended there. Null: none, or it is the turn of something else.
+// A thread that may run next where one has just ended, instead of leaving that to the scheduler: the hart's newest, if
+// it is started in the same way as what has just ended there. Null: none, or it is the turn of something else.
 [[gnu::always_inline]] inline thread *next_alike(unit_scheduler::slot *w,
                                                  void (*run)(unit *, core::carrier *) noexcept) noexcept {
     if (++w->turns % unit_scheduler::turns_at_home == 0) return nullptr;
@@ -86,9 +86,10 @@ inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
     return nullptr;
 }
 
-// What a context runs for plain threads of lazy techniques: the one that it starts with, and then others of the hart's that
-// are alike, for as long as there are any. Between two of them the context is the scheduler's: a thread that is stopped
-// takes it along, and its end leads back into this loop, wherever that is. It returns if the context was never stopped.
+// What a context runs for plain threads of lazy techniques: the one that it starts with, and then others of the hart's
+// that are alike, for as long as there are any. Between two of them the context is the scheduler's: a thread that is
+// stopped takes it along, and its end leads back into this loop, wherever that is. It returns if the context was never
+// stopped.
 void run_plain_threads(void *t) noexcept;
 // Ends such a context and goes on with `next`, or with whatever the scheduler has.
 [[noreturn]] void leave_to(core::context *c, core::context *next) noexcept;
