@@ -6,6 +6,8 @@
 #include "sys/clock.hpp"
 #include "sys/kernel_thread.hpp"
 
+#include "comity/thread.h"
+
 namespace comity::sync {
 
 using core::carrier;
@@ -73,6 +75,16 @@ void wait_list::wait_outside(waiting &w) noexcept {
     if (!(w.spins && spin(w.who, w.ready, w.arg, sys::no_deadline)) && enqueue(w)) core::sleep_without_hart(w.who->on);
 }
 
+// No kernel thread is to be had that would wake anybody: the waiter looks again and again, and others run in between.
+bool wait_list::poll(ready_fn ready, void *arg, std::int64_t deadline) noexcept {
+    bool good = false;
+    while (!(good = ready(arg)) && sys::now_ns() < deadline) {
+        comity_thread_yield();
+        sys::yield_kernel_thread();
+    }
+    return good;
+}
+
 bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept {
     context *c = core::adopt()->current;
     if (spin(c, ready, arg, deadline)) return true;
@@ -85,11 +97,7 @@ bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadl
     place.expired.store(false, std::memory_order_relaxed);
     place.deadline.at = deadline;
     place.deadline.expired = expire;
-    if (!core::arm(place.deadline)) { // no kernel thread is to be had: others run meanwhile, by the kernel's grace
-        bool good = false;
-        while (!(good = ready(arg)) && sys::now_ns() < deadline) sys::yield_kernel_thread();
-        return good;
-    }
+    if (!core::arm(place.deadline)) return poll(ready, arg, deadline);
     waiting w{c, this, ready, arg, &place, false};
     bool good = false;
     do block(w);

@@ -90,6 +90,7 @@ private:
     static void wait_outside(waiting &w) noexcept;
     bool wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     bool wait_in_kernel(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
+    static bool poll(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     static bool spin(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     static void block(waiting &w) noexcept;
     static bool enqueue(const waiting &w) noexcept;
