@@ -19,11 +19,11 @@ public:
                                             std::memory_order_relaxed)) // acquire[mutex]
             lock_contended(s);
     }
-    // The same, when the holder is expected to leave in a moment: looks at it closely at first.
+    // The same, when the holder is expected to leave in a moment: looks at it closely, but not at once.
     void lock_soon_free() noexcept {
         for (unsigned i = 0; i < 20; ++i) {
-            if (try_lock()) return;
             sys::cpu_relax();
+            if (try_lock()) return;
         }
         lock();
     }
