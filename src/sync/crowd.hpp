@@ -17,7 +17,10 @@ class crowd {
 public:
     // The calling context, on a hart, waits for the end of `phase`, unless that is over. Switches.
     void wait(core::context *c, std::uint32_t phase) noexcept {
-        waiting w{this, phase};
+        waiting w{this, c, phase};
+        core::sched *s = c->on->current_sched;
+        const core::sched_hooks *hooks = s->hooks;
+        if (hooks && hooks->switch_to_other && hooks->switch_to_other(s, c, left_behind, &w)) return;
         core::pause(c, park, &w);
     }
     // `phase` has begun: wakes those who are in earlier ones.
@@ -33,6 +36,7 @@ public:
 private:
     struct waiting {
         crowd *in;
+        core::context *who;
         std::uint32_t phase;
     };
     // The lowest bits of a context's address, which are zero, hold those of the phase.
@@ -45,7 +49,7 @@ private:
         const int d = static_cast<int>((phase - head) & tag), all = static_cast<int>(tag) + 1;
         return d < all / 2 ? d : d - all;
     }
-    // On the transition context. False: the phase is over, and what all did before they arrived is seen.
+    // Off the context's stack. False: the phase is over, and what all did before they arrived is seen.
     bool push(core::context *c, std::uint32_t phase) noexcept {
         std::uintptr_t head = head_.load(std::memory_order_acquire), to = 0; // acquire[crowd]
         int ahead = 0;
@@ -60,6 +64,13 @@ private:
         if (ahead > 0) core::unblock_all(first_of(head)); // whoever opened the phase has not been here yet
         return true;
     }
+    // On the context that goes on instead.
+    static void left_behind(void *argument) {
+        const waiting w = *static_cast<waiting *>(argument);
+        ++core::current_carrier()->count.blocks;
+        if (!w.in->push(w.who, w.phase)) core::unblock(w.who);
+    }
+    // On the transition context.
     static void park(core::context *c, void *argument) {
         core::carrier *k = core::current_carrier();
         const waiting w = *static_cast<waiting *>(argument);
