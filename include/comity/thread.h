@@ -37,7 +37,10 @@ typedef enum comity_technique {
     COMITY_TECHNIQUE_C_FULL = 9,    /* child-first (3.3.4, 3.5) */
     COMITY_TECHNIQUE_C_FULL_E = 10,
     COMITY_TECHNIQUE_C_ROC = 11,
-    COMITY_TECHNIQUE_C_ROC_E = 12 /* the best when few threads wait or are stolen */
+    COMITY_TECHNIQUE_C_ROC_E = 12, /* the best when few threads wait or are stolen */
+    /* RoC-L, and whether a joiner runs a thread itself goes by how often such threads were stopped of late: the best, or
+     * close to it, whatever share of the threads waits (section 3.8 leaves this choice to the future). */
+    COMITY_TECHNIQUE_AUTOMATIC = 13
 } comity_technique_t;
 
 typedef struct comity_thread_attr {

@@ -29,6 +29,7 @@ enum class technique : unsigned char {
     c_full_e = COMITY_TECHNIQUE_C_FULL_E,
     c_roc = COMITY_TECHNIQUE_C_ROC,
     c_roc_e = COMITY_TECHNIQUE_C_ROC_E,
+    automatic = COMITY_TECHNIQUE_AUTOMATIC,
 };
 
 // For as long as it lives, the threads that the calling context and its threads create share one scheduler; its end

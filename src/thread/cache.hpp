@@ -60,6 +60,9 @@ struct alignas(64) hart_cache {
     context_list small, sized;
     std::size_t size = 0; // of the stacks in `sized`, as the pool rounds it; changes while it is empty
     std::uint32_t generation = 0;
+    // Of the automatic technique: how many of 256 threads that ran on their joiners' stacks were stopped, the latest ones
+    // counting most; and how often that was too many.
+    std::uint16_t stopped = 0, declined = 0;
 };
 
 constexpr unsigned most_harts = 1024;

@@ -43,7 +43,7 @@ struct technique {
     bool eager; // the context belongs to the thread from its creation until it is disposed of, not from start to end
 };
 
-inline constexpr unsigned number_of_techniques = 13;
+inline constexpr unsigned number_of_techniques = 14;
 [[gnu::visibility(
     "hidden")]] extern const technique techniques[number_of_techniques]; // by comity_technique_t; technique/table.cpp
 inline const technique &how(const thread *t) noexcept { return techniques[t->how]; }

@@ -32,6 +32,7 @@ inline constexpr named_technique techniques[] = {
     {"sc", COMITY_TECHNIQUE_SC},         {"stackless", COMITY_TECHNIQUE_STACKLESS, false},
     {"c_full", COMITY_TECHNIQUE_C_FULL}, {"c_full_e", COMITY_TECHNIQUE_C_FULL_E},
     {"c_roc", COMITY_TECHNIQUE_C_ROC},   {"c_roc_e", COMITY_TECHNIQUE_C_ROC_E},
+    {"automatic", COMITY_TECHNIQUE_AUTOMATIC},
 };
 
 inline comity_thread_attr_t attributes{techniques[0].technique, 0, 0, 0}; // of the threads that `threads` makes

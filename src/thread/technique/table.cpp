@@ -26,6 +26,8 @@ constexpr technique techniques[number_of_techniques] = {
     {run_by_switch<false>, run_by_switch<false>, join_by_switch<false>, start_by_switch, false},
     {run_by_call<true>, run_by_call<true>, join_by_call<true>, start_by_call, true},
     {run_plain_by_call, run_by_call<false>, run_on_joiner, start_by_call, false},
+    // automatic
+    {run_plain_by_call, run_by_call<false>, run_where_it_pays, nullptr, false},
 };
 
 // ---- One after the other

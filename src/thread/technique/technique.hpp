@@ -111,6 +111,8 @@ template <bool eager> void join_by_call(thread *t, core::context *joiner) noexce
 // On the joiner's own stack, if that has room; else by a call.
 void run_on_joiner(thread *t, core::context *joiner) noexcept;
 void join_stackless(thread *t, core::context *joiner) noexcept;
+// On the joiner's stack, unless nearly all threads that ran there were stopped of late: then by a switch.
+void run_where_it_pays(thread *t, core::context *joiner) noexcept;
 
 // ---- technique::start: child-first
 

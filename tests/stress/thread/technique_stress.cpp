@@ -17,7 +17,7 @@
 
 namespace {
 
-constexpr std::uint32_t number_of_techniques = COMITY_TECHNIQUE_C_ROC_E + 1;
+constexpr std::uint32_t number_of_techniques = COMITY_TECHNIQUE_AUTOMATIC + 1;
 
 // What the thread of a seed is and does.
 struct plan {
