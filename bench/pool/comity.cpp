@@ -160,10 +160,13 @@ int main(int count, char **arguments) {
     row<private_random<unit>, one>("private random");
     row<spsc_fifo<unit>, hand_over>("spsc fifo");
     row<spmc_fifo<unit>, hand_over>("spmc fifo");
+    row<spmc_fifo<unit, true>, hand_over>("spmc fifo with remove");
     row<mpsc_fifo<unit>, hand_over>("mpsc fifo");
     row<mpsc_lifo<unit>, hand_over>("mpsc and spsc lifo");
     row<mpmc_fifo<unit>, hand_over | fight>("mpmc fifo");
+    row<mpmc_fifo<unit, true>, hand_over | fight>("mpmc fifo with remove");
     row<stack<unit>, hand_over | fight>("mpmc and spmc lifo");
+    row<stack<unit, true>, hand_over | fight>("mpmc and spmc lifo with remove");
     row<shared_priority<spsc_fifo<unit>>, hand_over>("spsc priority");
     row<shared_priority<mpsc_fifo<unit>>, hand_over>("mpsc priority");
     row<shared_priority<mpmc_fifo<unit>>, hand_over | fight>("mpmc priority");

@@ -11,7 +11,8 @@
 
 namespace comity::pool {
 
-template <class T, bool ManyProducers> class array_queue {
+// Removable: has remove, for which consumers mark each cell; else they only claim positions, which is cheaper.
+template <class T, bool ManyProducers, bool Removable> class array_queue {
 public:
     using item_type = T;
 
@@ -26,10 +27,20 @@ public:
     }
 
     // Anybody. The oldest item, or null.
-    T *pop() noexcept { return front<true>(); }
+    T *pop() noexcept {
+        if constexpr (Removable) return front<true>();
+        for (view v; look(v);) {
+            core::chaos_point();
+            // Nothing comes to a cell before the head, and its segment stays while the head is there.
+            // acq_rel[pool-head]
+            if (head_.compare_exchange_strong(v.at, v.at + 1, std::memory_order_acq_rel, std::memory_order_relaxed))
+                return item_of(v.seen);
+        }
+        return nullptr;
+    }
 
     // Anybody. True: the item is the caller's. Takes time in proportion to the most that the pool has held.
-    bool remove(const T *item) noexcept {
+    bool remove(const T *item) noexcept requires Removable {
         for (typename segments::id i = segments_.used(); i > 0; --i)
             for (auto &cell : segments_[i].cell) {
                 std::uint64_t seen = word_of(item);
@@ -65,6 +76,7 @@ public:
     // Anybody; a hint. False while an item stays in.
     bool is_empty() const noexcept {
         if (head_.load(std::memory_order_relaxed) >= tail_.load(std::memory_order_relaxed)) return true;
+        if constexpr (!Removable) return false;
         return holes_.load(std::memory_order_relaxed) != 0 && !const_cast<array_queue *>(this)->template front<false>();
     }
 
@@ -100,38 +112,56 @@ private:
     }
     header &header_at(place at) noexcept { return id_at(at) ? segments_[id_at(at)] : before_; }
 
-    // The oldest item, or null; Take: it is the caller's then. What is taken or a hole is passed.
-    template <bool Take> T *front() noexcept {
+    // What a consumer has seen at the head: a cell that is not empty, as it was while its segment had this number.
+    struct view {
+        position at;
+        header *in;
+        std::uint64_t number;
+        std::atomic<std::uint64_t> *cell;
+        std::uint64_t seen;
+    };
+
+    // False: the pool is empty.
+    bool look(view &v) noexcept {
         for (;;) {
-            position h = head_.load(std::memory_order_acquire);        // acquire[pool-head]
+            v.at = head_.load(std::memory_order_acquire);              // acquire[pool-head]
             const place at = head_at_.load(std::memory_order_acquire); // acquire[pool-head-segment]
-            header &s = header_at(at);
-            const std::uint64_t number = s.number.load(std::memory_order_acquire); // acquire[pool-segment]
-            if (number != h >> log_cells) [[unlikely]] {
-                if (number + 1 != h >> log_cells) continue;
-                if (h >= tail_.load(std::memory_order_acquire)) return nullptr; // acquire[pool-tail]
-                leave(at, s, number);
+            v.in = &header_at(at);
+            v.number = v.in->number.load(std::memory_order_acquire); // acquire[pool-segment]
+            if (v.number != v.at >> log_cells) [[unlikely]] {
+                if (v.number + 1 != v.at >> log_cells) continue;
+                if (v.at >= tail_.load(std::memory_order_acquire)) return false; // acquire[pool-tail]
+                leave(at, *v.in, v.number);
                 continue;
             }
-            std::atomic<std::uint64_t> &cell = static_cast<segment &>(s).cell[h % cells];
-            std::uint64_t seen = cell.load(std::memory_order_acquire); // acquire[pool-cell]
-            if (seen == empty(h)) return nullptr;                      // cells are filled one after the other
+            v.cell = &static_cast<segment *>(v.in)->cell[v.at % cells];
+            v.seen = v.cell->load(std::memory_order_acquire); // acquire[pool-cell]
+            if (v.seen == empty(v.at)) return false;          // cells are filled one after the other
+            if (!(v.seen & 1)) return true;                   // else the segment has been used again
+        }
+    }
+
+    // The oldest item, or null; Take: it is the caller's then. What is taken or a hole is passed.
+    template <bool Take> T *front() noexcept {
+        for (view v; look(v);) {
             // If the segment has been used again meanwhile, the item is not the oldest.
-            if (s.number.load(std::memory_order_relaxed) != number) continue;
-            if (!Take && is_item(seen)) return item_of(seen);
+            if (v.in->number.load(std::memory_order_relaxed) != v.number) continue;
+            if (!Take && is_item(v.seen)) return item_of(v.seen);
             core::chaos_point();
             // Whoever changes an item's cell has the item; who finds it taken must see what the taker saw, the tail
             // above all. acq_rel[pool-cell], acquire[pool-cell]
-            const bool mine = is_item(seen) && cell.compare_exchange_strong(seen, taken, std::memory_order_acq_rel,
-                                                                            std::memory_order_acquire);
+            const bool mine =
+                is_item(v.seen) &&
+                v.cell->compare_exchange_strong(v.seen, taken, std::memory_order_acq_rel, std::memory_order_acquire);
             core::chaos_point();
             // acq_rel[pool-head]
-            if (!(seen & 1) &&
-                head_.compare_exchange_strong(h, h + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-                if (seen == hole) holes_.fetch_sub(1, std::memory_order_relaxed);
+            if (!(v.seen & 1) &&
+                head_.compare_exchange_strong(v.at, v.at + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+                if (v.seen == hole) holes_.fetch_sub(1, std::memory_order_relaxed);
             }
-            if (mine) return item_of(seen);
+            if (mine) return item_of(v.seen);
         }
+        return nullptr;
     }
 
     bool push_among_others(std::uint64_t word) noexcept {
@@ -221,7 +251,7 @@ private:
     std::atomic<std::uint64_t> holes_{0}; // between head and tail; written by whoever removes or passes one
 };
 
-template <class T> using spmc_fifo = array_queue<T, false>;
-template <class T> using mpmc_fifo = array_queue<T, true>;
+template <class T, bool Removable = false> using spmc_fifo = array_queue<T, false, Removable>;
+template <class T, bool Removable = false> using mpmc_fifo = array_queue<T, true, Removable>;
 
 } // namespace comity::pool

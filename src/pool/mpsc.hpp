@@ -34,11 +34,7 @@ public:
 
     // Consumer.
     T *pop() noexcept {
-        if constexpr (Lifo) {
-            take_new();
-        } else if (!taken_.first) {
-            take_new();
-        }
+        if (Lifo || !taken_.first) take_new();
         T *item = taken_.pop();
         if (item) popped_.add(1);
         return item;

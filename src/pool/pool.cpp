@@ -51,11 +51,11 @@ constexpr std::array<std::array<maker, 4>, 5> makers{{
     {made<private_fifo<unit>>, made<private_lifo<unit>>, made<private_priority<unit>>, made<private_random<unit>>},
     {made<spsc_fifo<unit>>, made<mpsc_lifo<unit>>, made<shared_priority<spsc_fifo<unit>>>,
      made<locked<private_random<unit>>>},
-    {made<spmc_fifo<unit>>, made<stack<unit>>, made<shared_priority<spmc_fifo<unit>>>,
+    {made<spmc_fifo<unit, true>>, made<stack<unit, true>>, made<shared_priority<spmc_fifo<unit, true>>>,
      made<locked<private_random<unit>>>},
     {made<mpsc_fifo<unit>>, made<mpsc_lifo<unit>>, made<shared_priority<mpsc_fifo<unit>>>,
      made<locked<private_random<unit>>>},
-    {made<mpmc_fifo<unit>>, made<stack<unit>>, made<shared_priority<mpmc_fifo<unit>>>,
+    {made<mpmc_fifo<unit, true>>, made<stack<unit, true>>, made<shared_priority<mpmc_fifo<unit, true>>>,
      made<locked<private_random<unit>>>},
 }};
 

@@ -130,7 +130,8 @@ public:
     }
 
     // As the queues' remove.
-    bool remove(const item_type *item) noexcept {
+    bool remove(const item_type *item) noexcept requires requires(Queue &q) { q.remove(item); }
+    {
         return sweep([item](Queue &q) noexcept { return q.remove(item); });
     }
     template <class Function> void for_each(Function &&f) {

@@ -11,7 +11,8 @@
 
 namespace comity::pool {
 
-template <class T> class stack {
+// Removable: has remove and size, for which an item is taken out of its node by an exchange, and counted.
+template <class T, bool Removable = false> class stack {
 public:
     using item_type = T;
 
@@ -20,7 +21,7 @@ public:
         const auto i = nodes_.allocate();
         if (i == 0) return false;
         node &n = nodes_[i];
-        count_.fetch_add(1, std::memory_order_relaxed);
+        if constexpr (Removable) count_.fetch_add(1, std::memory_order_relaxed);
         n.item.store(item, std::memory_order_release); // release[stack-item]
         std::uint64_t top = top_.load(std::memory_order_relaxed);
         do {
@@ -42,6 +43,11 @@ public:
             if (!top_.compare_exchange_weak(top, nodes::tagged(top, below), std::memory_order_acquire,
                                             std::memory_order_acquire))
                 continue;
+            if constexpr (!Removable) {
+                T *item = n.item.load(std::memory_order_relaxed);
+                nodes_.release(i);
+                return item;
+            }
             T *item = n.item.exchange(nullptr, std::memory_order_acquire); // acquire[stack-item]
             nodes_.release(i);
             if (item) {
@@ -54,7 +60,7 @@ public:
     }
 
     // Anybody. True: the item is the caller's. Takes time in proportion to the most that the pool has held.
-    bool remove(const T *item) noexcept {
+    bool remove(const T *item) noexcept requires Removable {
         for (auto i = nodes_.used(); i > 0; --i) {
             T *seen = const_cast<T *>(item);
             std::atomic<T *> &at = nodes_[i].item;
@@ -77,8 +83,11 @@ public:
     }
 
     // Anybody; a hint.
-    std::size_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
-    bool is_empty() const noexcept { return size() == 0; }
+    std::size_t size() const noexcept requires Removable { return count_.load(std::memory_order_relaxed); }
+    bool is_empty() const noexcept {
+        return Removable ? count_.load(std::memory_order_relaxed) == 0
+                         : nodes::id_of(top_.load(std::memory_order_relaxed)) == 0;
+    }
 
 private:
     struct node {

@@ -21,9 +21,9 @@ using namespace comity::pool;
 namespace {
 
 template <class Pool> class pool_memory : public testing::Test {};
-using allocating = testing::Types<spsc_fifo<unit>, spmc_fifo<unit>, mpmc_fifo<unit>, stack<unit>, private_random<unit>,
-                                  shared_priority<spsc_fifo<unit>>, shared_priority<mpmc_fifo<unit>>,
-                                  shared_priority<mpsc_fifo<unit>>>;
+using allocating = testing::Types<spsc_fifo<unit>, spmc_fifo<unit, true>, mpmc_fifo<unit>, stack<unit, true>,
+                                  private_random<unit>, shared_priority<spsc_fifo<unit>>,
+                                  shared_priority<mpmc_fifo<unit, true>>, shared_priority<mpsc_fifo<unit>>>;
 TYPED_TEST_SUITE(pool_memory, allocating);
 
 } // namespace
