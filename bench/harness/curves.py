@@ -11,7 +11,7 @@ from .registry_threads import D_OF_FIGURES, N_OF_FIGURES, point_name
 from .report import Results, judged_values
 
 Curve = List[Tuple[int, float]]
-PEERS = ("argobots", "massivethreads", "massivethreads-parent-first", "qthreads", "boost_fiber", "go", "tbb", "rayon", "libomp")
+PEERS = ("argobots", "argobots-deques", "massivethreads", "massivethreads-parent-first", "qthreads", "boost_fiber", "go", "tbb", "rayon", "libomp")
 ORDERS = {"forward": "joined in the order of creation", "reverse": "joined in reverse"}
 
 

@@ -47,7 +47,8 @@ LIBRARIES: Sequence[Tuple[str, str, Sequence[Tuple[str, Sequence[str], Mapping[s
     ("tbb", "oneTBB", [("only", [], {})]),
     ("rayon", "rayon", [("only", [], {})]),
     ("go", "Go", [("only", [], {})]),
-    ("argobots", "Argobots", [("only", [], {})]),
+    ("argobots", "Argobots", [("queues", [], {}), ("deques", [], {"BENCH_ARGOBOTS": "randws"})]),
+    ("argobots-deques", "Argobots, deques", [("deques", [], {"BENCH_ARGOBOTS": "randws"})]),
     ("argobots-tasklet", "Argobots, tasklet", [("only", ["--tasklet", "1"], {})]),
     ("massivethreads", "MassiveThreads, child-first", [("only", [], {})]),
     ("massivethreads-parent-first", "MassiveThreads, parent-first", [("only", ["--parent-first", "1"], {})]),
@@ -104,5 +105,6 @@ def versions(repository: Path) -> Dict[str, str]:
               for name, package in (("Boost", "libboost-fiber-dev"), ("oneTBB", "libtbb-dev"), ("libgomp", "libgomp1"), ("libomp", "libomp-dev"))}
     go = first_line(["go", "version"]).split()[2:3] if shutil.which("go") else []
     others = {"Go": go[0].removeprefix("go") if go else "", "rayon": rayon.group(1) if rayon else "",
-              "rustc": (first_line(["rustc", "--version"]).split() + ["", ""])[1]}
+              "rustc": (first_line(["rustc", "--version"]).split() + ["", ""])[1],
+              **{name: first_line(["pkg-config", "--modversion", package]) for name, package in (("Argobots", "argobots"), ("Qthreads", "qthread"))}}
     return {"peers": ", ".join(f"{name} {version}" for name, version in {**debian, **others}.items() if version)}

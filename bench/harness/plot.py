@@ -10,7 +10,7 @@ from .report import Results, judged_values
 
 COLOURS = {"libgomp-default": "#b8b8b8", "libomp": "#e08a2e", "bolt": "#6a9f58", "comity": "#1f5fa8", "comity-preload": "#86b4e3"}
 LIBRARY_COLOURS = {"comity-pair": "#86b4e3", "pthread": "#555555", "boost_fiber": "#8c6bb1", "tbb": "#2a9d8f", "libgomp": "#b8b8b8",
-                   "libomp": "#e08a2e", "rayon": "#c0504d", "go": "#4bacc6", "argobots": "#6a9f58", "massivethreads": "#9bbb59",
+                   "libomp": "#e08a2e", "rayon": "#c0504d", "go": "#4bacc6", "argobots": "#6a9f58", "argobots-deques": "#a5c99a", "massivethreads": "#9bbb59",
                    "qthreads": "#7f6084", "libfork": "#d4a017"}
 
 

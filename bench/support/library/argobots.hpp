@@ -1,11 +1,14 @@
 // How the benchmarks use Argobots: README.md says what the words are. A stream has a pool of its own, and steals from
-// the others; the pool of a lone stream is private. --tasklet 1 makes tasklets, which cannot block.
+// the others; the pool of a lone stream is private. The pools are queues, or with BENCH_ARGOBOTS=randws in the
+// environment deques, without which recursion goes breadth first. --tasklet 1 makes tasklets, which cannot block.
 #pragma once
 
 #include <abt.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "../demand.hpp"
@@ -17,6 +20,11 @@ inline constexpr const char *name = "argobots";
 inline void check(int error) { demand(error == ABT_SUCCESS, "a call of Argobots failed"); }
 
 inline std::vector<ABT_pool> pools; // one a stream
+
+inline ABT_pool_kind pool_kind() {
+    const char *wanted = std::getenv("BENCH_ARGOBOTS");
+    return wanted && std::strcmp(wanted, "randws") == 0 ? ABT_POOL_RANDWS : ABT_POOL_FIFO;
+}
 
 inline ABT_pool own_pool() {
     if (pools.size() == 1) return pools[0];
@@ -32,7 +40,7 @@ inline constexpr auto in_workers = [](int workers, auto f) {
     const ABT_pool_access access = workers == 1 ? ABT_POOL_ACCESS_PRIV : ABT_POOL_ACCESS_MPMC;
     for (std::size_t i = 0; i < count; ++i) {
         pools.emplace_back();
-        check(ABT_pool_create_basic(ABT_POOL_FIFO, access, ABT_TRUE, &pools[i]));
+        check(ABT_pool_create_basic(pool_kind(), access, ABT_TRUE, &pools[i]));
     }
     std::vector<ABT_xstream> streams(count);
     check(ABT_xstream_self(&streams[0]));

@@ -15,7 +15,8 @@ inline constexpr const char *name = "qthreads";
 
 // Runs f in the first thread beside workers - 1 other workers.
 inline constexpr auto in_workers = [](int workers, auto f) {
-    setenv("QT_HWPAR", std::to_string(workers).c_str(), 1);
+    setenv("QT_NUM_SHEPHERDS", std::to_string(workers).c_str(), 1);
+    setenv("QT_NUM_WORKERS_PER_SHEPHERD", "1", 1); // more work with few of its schedulers only
     demand(qthread_initialize() == QTHREAD_SUCCESS, "Qthreads does not start");
     f();
     qthread_finalize();
