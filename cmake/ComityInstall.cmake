@@ -8,6 +8,12 @@ install(TARGETS comity EXPORT comityTargets LIBRARY DESTINATION ${CMAKE_INSTALL_
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/comity DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT development FILES_MATCHING PATTERN *.h PATTERN *.hpp)
 
+if(TARGET comity_abt)
+  set_target_properties(comity_abt PROPERTIES INSTALL_RPATH $ORIGIN)
+  install(TARGETS comity_abt EXPORT comityTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                                                          NAMELINK_COMPONENT development)
+endif()
+
 # The drop-ins find libcomity one folder up, wherever the prefix is moved to.
 foreach(dropin comity_gomp comity_blas comity_pthread)
   if(TARGET ${dropin})
@@ -38,7 +44,7 @@ foreach(pair comity.bash>bash-completion/completions/comity _comity>zsh/site-fun
   endif()
 endforeach()
 
-foreach(product comity comity_gomp comity_blas comity_pthread comity_cli)
+foreach(product comity comity_abt comity_gomp comity_blas comity_pthread comity_cli)
   if(TARGET ${product})
     add_dependencies(products ${product})
   endif()
@@ -56,4 +62,6 @@ install(FILES ${PROJECT_BINARY_DIR}/comityConfig.cmake ${PROJECT_BINARY_DIR}/com
 # pkg-config comity, relocatable: the prefix is found from where the file lies
 file(RELATIVE_PATH pc_to_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/comity.pc.in ${PROJECT_BINARY_DIR}/comity.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/comity.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/comity-abt.pc.in ${PROJECT_BINARY_DIR}/comity-abt.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/comity.pc ${PROJECT_BINARY_DIR}/comity-abt.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -39,7 +39,7 @@ public:
     bool pressed_by_others(const sched *root) const noexcept { return waited_for() || roots_.has_others(root); }
     // Is there somebody without any hart, so that even the last one of a root should go? And can a worker bring it
     // back? The caller carries `h` in a root.
-    bool should_have_the_last(hart *h) noexcept;
+    COMITY_SHARED bool should_have_the_last(hart *h) noexcept;
     unsigned idle_count() const noexcept;
 
     void yielded(carrier *k) noexcept; // the body of the yield callback; does not return
@@ -76,6 +76,6 @@ private:
     std::atomic<bool> no_more_workers_{false}; // a kernel thread could not be made
 };
 
-base_scheduler &base() noexcept;
+COMITY_SHARED base_scheduler &base() noexcept;
 
 } // namespace comity::core

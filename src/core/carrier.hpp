@@ -111,15 +111,15 @@ inline bool on_transition(const carrier *k) noexcept { return k->current == &k->
 
 // Stops `from`, goes on with the paused `to`, and runs after(arg) there before `to` continues: by then `from` may be
 // resumed elsewhere.
-void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept;
+COMITY_SHARED void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept;
 // Stops `from` and starts fn(arg) on the fresh (or exited) context `to`.
-void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
-                  void *after_arg) noexcept;
+COMITY_SHARED void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
+                                void *after_arg) noexcept;
 // The four ways to call fn(arg) on the fresh (or exited) context `to` ("Calls": README.md). When fn ends and `to` is
 // not `broken`, it returns, and so does the call. Else it was stopped meanwhile, and fn must end with exit_context.
 //
 // Stops `from`, which somebody may resume. True: fn has returned; false: `from` was resumed.
-bool call(context *from, context *to, void (*fn)(void *), void *arg) noexcept;
+COMITY_SHARED bool call(context *from, context *to, void (*fn)(void *), void *arg) noexcept;
 // From the transition context, which is not saved. Returns when fn has returned.
 void call_from_transition(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept;
 // The same, and `to` runs on the transition stack; when it is stopped it gets that stack, and the transition context
@@ -129,7 +129,7 @@ void call_on_transition(carrier *k, context *to, void (*fn)(void *), void *arg) 
 // leaves the transition stack to the carrier. Any other function here that stops a context does that by itself.
 void keep_guest_stack(carrier *k) noexcept;
 // Stops `from` and runs fn(from, arg) on the carrier's transition context.
-void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept;
+COMITY_SHARED void pause(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 
 // Makes the transition context current without changing stacks, so that code which must not be stopped cannot be;
 // stand_on makes the context that was current so again. A context with its own TLS stays current.
@@ -141,22 +141,22 @@ inline void stand_on(carrier *k, context *c) noexcept {
 }
 
 // Ends `from` and runs fn(from, arg) on the carrier's transition context.
-[[noreturn]] void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept;
+[[noreturn]] COMITY_SHARED void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 
 // Ends `from` and goes on with the paused `to`, which may use or free `from` at once.
 [[noreturn]] void exit_to(context *from, context *to) noexcept;
 
 // ---- From a transition context; its stack is given up.
-[[noreturn]] void resume(carrier *k, context *to, arch::after_fn after = arch::comity_arch_nothing,
-                         void *arg = nullptr) noexcept;
+[[noreturn]] COMITY_SHARED void resume(carrier *k, context *to, arch::after_fn after = arch::comity_arch_nothing,
+                                       void *arg = nullptr) noexcept;
 // unit::run of a context's own unit.
 [[noreturn]] void resume_unit(unit *self, carrier *k) noexcept;
-[[noreturn]] void start(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept;
+[[noreturn]] COMITY_SHARED void start(carrier *k, context *to, void (*fn)(void *), void *arg) noexcept;
 // Rewinds the transition stack and calls fn(a, b) there. Also from an ordinary context whose end it is.
 [[noreturn]] void rewind(carrier *k, arch::entry_fn fn, void *a, void *b) noexcept;
 
 // The native context of an adopted thread may go on: tells its carrier, and wakes it if it sleeps. Any thread.
-void post_home(context *native) noexcept;
+COMITY_SHARED void post_home(context *native) noexcept;
 // The calling carrier's native context may go on: clears the mark and returns true. The carrier then must run it.
 inline bool take_home(carrier *k) noexcept {
     return k->home.load(std::memory_order_relaxed) == carrier::home_state::ready &&

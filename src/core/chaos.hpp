@@ -11,7 +11,7 @@ namespace comity::core {
 COMITY_SHARED extern bool chaos_on; // written once, at start
 
 COMITY_SHARED void chaos_delay() noexcept;
-std::uint32_t chaos_random() noexcept;
+COMITY_SHARED std::uint32_t chaos_random() noexcept;
 
 // A point in a protocol where anything may happen in between.
 inline void chaos_point() noexcept {

@@ -13,11 +13,11 @@ namespace comity::core {
 class child_list {
 public:
     // The child asked for harts. Any hart; the child cannot end meanwhile.
-    void add(sched *child) noexcept;
+    COMITY_SHARED void add(sched *child) noexcept;
     // A child that is to be entered now, or null.
     sched *pick() noexcept { return empty() ? nullptr : pick_oldest(); }
     // The child ends. Afterwards nobody looks at it: pick reserves under the same lock.
-    void forget(sched *child) noexcept;
+    COMITY_SHARED void forget(sched *child) noexcept;
 
     bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
     // Does anybody else want harts? A hint.
@@ -34,7 +34,7 @@ public:
 
 private:
     static bool is_listed(const sched *child) noexcept { return child->listed.load(std::memory_order_relaxed); }
-    sched *pick_oldest() noexcept;
+    COMITY_SHARED sched *pick_oldest() noexcept;
     bool one_starves() noexcept;
     void put_first(sched *child) noexcept;
     void count(int change) noexcept;

@@ -10,6 +10,7 @@
 #include "core/tls/base.hpp"
 #include "core/unit.hpp"
 #include "sys/memory.hpp"
+#include "sys/shared.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -73,7 +74,7 @@ inline context *context_of(unit *self) noexcept {
 
 // The context that runs on this TLS block; null on a thread that Comity never saw. Read through current_context().
 extern "C" {
-extern __thread context *comity_tls_current __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern COMITY_SHARED __thread context *comity_tls_current __attribute__((tls_model("initial-exec")));
 }
 
 // The running context. A fresh load each time, by assembly the compiler can neither cache nor move across a switch:
@@ -99,8 +100,8 @@ context **current_slot() noexcept;
 
 // Makes and frees contexts. create returns null with an error number in `error`: ENOMEM, EAGAIN, EINVAL. stack_size 0
 // is the default; bare contexts may have small stacks (sys/stack_pool.hpp), full ones have 16 KiB at least.
-context *create_context(std::size_t stack_size, bool full, int &error) noexcept;
-void destroy_context(context *c) noexcept;
+COMITY_SHARED context *create_context(std::size_t stack_size, bool full, int &error) noexcept;
+COMITY_SHARED void destroy_context(context *c) noexcept;
 // The same for several bare contexts, for the price of little more than one: at most n, returns how many there are in
 // out[0..], fewer only when the memory is exhausted. For n <= 8.
 unsigned create_bare_contexts(std::size_t stack_size, context **out, unsigned n) noexcept;
@@ -108,8 +109,8 @@ void destroy_bare_contexts(context **contexts, unsigned n) noexcept;
 
 // The memory of a context, which gdb's list knows from now on; null: there is none. Memory that was a context's once
 // never becomes anything else. By themselves for contexts without a stack of their own (native ones).
-context *allocate_context() noexcept;
-void free_context(context *c) noexcept;
+COMITY_SHARED context *allocate_context() noexcept;
+COMITY_SHARED void free_context(context *c) noexcept;
 
 // For the handler of SIGSEGV: the context in whose guard the address lies; null: none.
 const context *overflowed_at(const void *address) noexcept;

@@ -9,10 +9,10 @@
 namespace comity::core {
 
 // Starts Comity if it has not started. Any thread; never fails: with nothing to be had it is one hart.
-void ensure_started() noexcept;
+COMITY_SHARED void ensure_started() noexcept;
 
 // The calling thread's carrier; a thread that Comity never saw becomes an adopted carrier without a hart.
-carrier *adopt() noexcept;
+COMITY_SHARED carrier *adopt() noexcept;
 
 // Makes sure that the caller holds a hart: an adopted thread outside Comity waits for one. Returns its carrier.
 // leave_if_outside gives it up again when the native context belongs to no scheduler but the base.
@@ -27,7 +27,7 @@ void leave_comity(carrier *k) noexcept;
 [[noreturn]] void sleep_at_home(carrier *k) noexcept;
 
 // An adopted thread that holds no hart waits in the kernel for post_home of its native context.
-void sleep_without_hart(carrier *k) noexcept;
+COMITY_SHARED void sleep_without_hart(carrier *k) noexcept;
 // The same until a deadline (now_ns). False: it has passed, and there was no post; one may come at any time after.
 bool sleep_without_hart(carrier *k, std::int64_t deadline) noexcept;
 
@@ -49,7 +49,7 @@ std::int64_t workers_cpu_ns() noexcept;
 void count_contexts(unsigned n) noexcept;
 
 // Counts the forks that lead to this process: what was made before the last one may have lost its kernel threads.
-std::uint32_t generation() noexcept;
+COMITY_SHARED std::uint32_t generation() noexcept;
 
 // How long a hart without work spins before its carrier sleeps, in ticks (COMITY_SPIN_US). 0 before Comity has started.
 COMITY_SHARED std::uint64_t spin_ticks() noexcept;

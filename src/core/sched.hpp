@@ -55,7 +55,7 @@ struct alignas(64) sched {
     // Takes one of the wanted harts: from then on it counts as granted. False: it wants none.
     bool reserve() noexcept;
     // Raises what it wants to at least n, so that a parent's reserve succeeds.
-    void want(std::uint32_t n) noexcept;
+    COMITY_SHARED void want(std::uint32_t n) noexcept;
     void want_none() noexcept;
     // Keeps the scheduler from ending during a few instructions; to be taken while it certainly exists.
     void pin() noexcept { account.fetch_add(one_pin, std::memory_order_acq_rel); }   // acq_rel[account]
@@ -76,21 +76,21 @@ inline sched *unwrap(comity_sched_t *s) noexcept { return reinterpret_cast<sched
 inline context *unwrap(comity_context_t *c) noexcept { return static_cast<context *>(c); }
 
 // What the C functions of the same names do, with the carrier at hand. enter: `child` is reserved.
-void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcept;
-void unregister_sched(const char *call) noexcept;
+COMITY_SHARED void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcept;
+COMITY_SHARED void unregister_sched(const char *call) noexcept;
 // Waits until nobody is in `s` but the caller, with `own` harts (0 or one_hart), and closes it.
 void end_sched(sched *s, std::uint64_t own) noexcept;
-[[noreturn]] void enter(carrier *k, sched *child) noexcept;
-[[noreturn]] void yield(carrier *k) noexcept;
+[[noreturn]] COMITY_SHARED void enter(carrier *k, sched *child) noexcept;
+[[noreturn]] COMITY_SHARED void yield(carrier *k) noexcept;
 // Leaves the current scheduler, a root, although it has work, for somebody else who waits: it wants a hart again.
-[[noreturn]] void give_way(carrier *k) noexcept;
-[[noreturn]] void block(carrier *k, context *c) noexcept;
-void unblock(context *c) noexcept;
+[[noreturn]] COMITY_SHARED void give_way(carrier *k) noexcept;
+[[noreturn]] COMITY_SHARED void block(carrier *k, context *c) noexcept;
+COMITY_SHARED void unblock(context *c) noexcept;
 // May the native context of this adopted carrier go on, in `s` or a scheduler below it?
-bool home_ready(const carrier *k, const sched *s) noexcept;
+COMITY_SHARED bool home_ready(const carrier *k, const sched *s) noexcept;
 // Then: it goes on, with the hart that `s`, the current scheduler, has here.
-[[noreturn]] void go_home(carrier *k, sched *s) noexcept;
+[[noreturn]] COMITY_SHARED void go_home(carrier *k, sched *s) noexcept;
 // unblock for a list (by context::next) of contexts of any schedulers.
-void unblock_all(context *first) noexcept;
+COMITY_SHARED void unblock_all(context *first) noexcept;
 
 } // namespace comity::core

@@ -10,6 +10,11 @@ $cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$(dirname "$0")/main.c" -o "$work
   $(pkg-config --cflags --libs comity) -Wl,-rpath,"$libdir"
 "$work/consumer" "$(pkg-config --modversion comity)"
 
+# A program written to Argobots' abt.h.
+$cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$(dirname "$0")/argobots.c" -o "$work/argobots_consumer" \
+  $(pkg-config --cflags --libs comity-abt) -Wl,-rpath,"$libdir"
+"$work/argobots_consumer"
+
 # The relocatable prefix points at this installation, and the soname is the one that is promised.
 [ "$(realpath "$(pkg-config --variable=libdir comity)")" = "$(realpath "$libdir")" ]
 objdump -p "$work/consumer" | grep -q 'NEEDED *libcomity\.so\.0$'
