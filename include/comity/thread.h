@@ -52,10 +52,12 @@ typedef struct comity_thread_attr {
                    * are kept all the same. */
     int detached; /* 1: nobody joins it; its resources are freed when it ends */
     unsigned char priority; /* 0 … 255, the higher, the sooner, under a scheduler that goes by it */
+    int unwinds; /* 1: a cancellation point returns ECANCELED to the thread instead of ending it, so that it can leave
+                  * its frames by itself (comity/thread.hpp throws). Of threads made by comity_thread_prepare. */
 } comity_thread_attr_t;
 
 /* The bytes for data in a thread's descriptor (comity_thread_prepare). */
-#define COMITY_THREAD_DATA 64
+#define COMITY_THREAD_DATA 48
 
 /* Opens a work-stealing scheduler below the caller's, for the threads that the caller and its threads will create.
  * Without it the first comity_thread_create opens one, and the first join by its creator after which no thread lives
@@ -83,8 +85,9 @@ COMITY_API int comity_thread_prepare(comity_thread_t **thread, const comity_thre
 COMITY_API int comity_thread_launch(comity_thread_t *thread);
 
 /* Waits for the thread's end, stores its result (NULL: not wanted) and frees it. A thread that has not started runs at
- * once, if the caller's hart has it at hand. Where: any thread, context. May switch. Returns 0; EINVAL when the thread
- * is detached or joined by another at this moment; EDEADLK when it is the caller. */
+ * once, if the caller's hart has it at hand. A cancellation point where it has to wait. Where: any thread, context. May
+ * switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment; EDEADLK when it is the
+ * caller. */
 COMITY_API int comity_thread_join(comity_thread_t *thread, void **result);
 
 /* The thread frees itself when it ends; the handle becomes invalid. Where: any thread, context. Never switches.
@@ -95,18 +98,128 @@ COMITY_API int comity_thread_detach(comity_thread_t *thread);
  * switch. Outside a scheduler of threads it does nothing. */
 COMITY_API void comity_thread_yield(void);
 
-/* Leaves the hart to others until `deadline` (comity_now; COMITY_NO_DEADLINE: for ever), or for `ns` nanoseconds; it wakes
- * as soon after as a hart is free. One that has passed, 0 and less: like comity_thread_yield. Where: any thread (one
- * without a hart sleeps in the kernel), context. May switch. */
+/* Leaves the hart to others until `deadline` (comity_now; COMITY_NO_DEADLINE: for ever), or for `ns` nanoseconds; it
+ * wakes as soon after as a hart is free. One that has passed, 0 and less: like comity_thread_yield. Where: any thread
+ * (one without a hart sleeps in the kernel), context. May switch. */
 COMITY_API void comity_thread_sleep_until(int64_t deadline);
 COMITY_API void comity_thread_sleep_for(int64_t ns);
 
-/* Ends the calling thread with a result, as if its function had returned it; destructors of C++ objects on its stack do
- * not run. Where: in a thread. Aborts: elsewhere. */
+/* Ends the calling thread with a result, as if its function had returned it, after its cleanup handlers; destructors of
+ * C++ objects on its stack do not run. Where: in a thread. Aborts: elsewhere, and in a stackless thread. */
 COMITY_API COMITY_NORETURN void comity_thread_exit(void *result);
 
 /* The calling thread, or NULL in code that no Comity thread runs. Where: anywhere. Never switches. */
 COMITY_API comity_thread_t *comity_thread_self(void);
+
+/* ---- Many threads, and joins of other kinds. Where not said otherwise: any thread, context; may switch. */
+
+/* Creates n threads; thread i runs fn((char *)args + i * size), so size 0 gives all of them the same. threads: n
+ * places, or NULL for detached ones. Returns 0, or the error of comity_thread_create, at which it stops. *made (NULL:
+ * not wanted): how many there are. */
+COMITY_API int comity_thread_create_many(comity_thread_t **threads, size_t n, const comity_thread_attr_t *attr,
+                                         void *(*fn)(void *), void *args, size_t size, size_t *made);
+/* Joins all that are not NULL, the last first. results: n places, or NULL. Returns 0 or one of the errors of
+ * comity_thread_join; the others are joined all the same, unless the caller was cancelled. */
+COMITY_API int comity_thread_join_many(comity_thread_t *const *threads, size_t n, void **results);
+/* Joins if the thread has ended, else returns EBUSY. Never waits. */
+COMITY_API int comity_thread_tryjoin(comity_thread_t *thread, void **result);
+/* Joins, or returns ETIMEDOUT at the deadline (comity_now). It notices the end up to half a millisecond late. A
+ * cancellation point. */
+COMITY_API int comity_thread_timedjoin(comity_thread_t *thread, void **result, int64_t deadline);
+
+/* Waits for the end like join, and keeps the thread: it must be joined (which frees it at once) or revived. Of all
+ * threads that wait for one at the same time, one succeeds. Returns as comity_thread_join. */
+COMITY_API int comity_thread_wait(comity_thread_t *thread, void **result);
+/* A thread that has ended and was not joined runs again, with another function and the same attributes, in the caller's
+ * scheduler; its name, its keys' values and a request to cancel it are gone. Where: context of a scheduler of threads.
+ * May switch (child-first techniques). Returns 0; EINVAL (it has not ended; no function); EPERM (no scheduler of
+ * threads); ENOMEM: then the thread is gone. */
+COMITY_API int comity_thread_revive(comity_thread_t *thread, void *(*fn)(void *), void *arg);
+
+/* ---- Who runs next, and where */
+
+/* The hart goes on with `thread` at once, and the caller behind others. Where: context of a scheduler of threads.
+ * Switches. Returns 0; EBUSY when the thread is not at hand: it runs, waits, or is in another hart's queues; ESRCH when
+ * it has ended; EINVAL: another scheduler's; ENOTSUP: the scheduler cannot; EPERM: no scheduler of threads, or a
+ * stackless thread. */
+COMITY_API int comity_thread_yield_to(comity_thread_t *thread);
+
+/* The caller goes on on the hart with this number, unless one that has nothing to do takes it from there. Where:
+ * thread. Switches. Returns 0; EINVAL: there is no such hart; EPERM: code that no thread of a scheduler runs, or that
+ * is bound to a kernel thread; ENOTSUP: the scheduler cannot. */
+COMITY_API int comity_thread_migrate(int hart);
+/* Creates a thread that migrates to the hart before it calls fn. COMITY_THREAD_DATA is used. Returns as
+ * comity_thread_create; EINVAL also when there is no such hart, and for a stackless thread. */
+COMITY_API int comity_thread_create_to(int hart, comity_thread_t **thread, const comity_thread_attr_t *attr,
+                                       void *(*fn)(void *), void *arg);
+
+/* The calling thread stops until somebody resumes it. A cancellation point. Where: thread. Switches. Returns 0; ENOMEM;
+ * EPERM in code that no thread runs. Aborts: in a stackless thread. */
+COMITY_API int comity_thread_suspend(void);
+/* Resumes a thread that is suspended. One that is not, or not yet, is an error, EINVAL, and nothing is remembered:
+ * where the resume may come first, try again, or use an event (comity/sync.h). Where: any thread. Never switches. */
+COMITY_API int comity_thread_resume(comity_thread_t *thread);
+
+/* ---- Cancellation, deferred: it takes effect when the thread comes to a cancellation point, which are testcancel,
+ * suspend, wait, timedjoin, and join and join_many where they have to wait. A thread that is suspended is resumed for
+ * it; any other wait goes on to its end. The thread then runs its cleanup handlers, the newest first, and the
+ * destructors of its keys, and its result is COMITY_THREAD_CANCELLED; no other frames are unwound (comity/thread.hpp
+ * does). A stackless thread is not cancelled. */
+#define COMITY_THREAD_CANCELLED ((void *)-1)
+
+/* Where: any thread; the handle must be valid. Never switches. Returns 0; ESRCH when the thread has ended or is ending;
+ * EINVAL; ENOMEM. Requesting it again changes nothing. */
+COMITY_API int comity_thread_cancel(comity_thread_t *thread);
+/* Returns 0 if the calling thread need not end; ECANCELED if it has to, and unwinds by itself (attr.unwinds). */
+COMITY_API int comity_thread_testcancel(void);
+/* Whether the calling thread may be cancelled: 1 at first. A request waits meanwhile. Returns what it was before; -1:
+ * no memory. Where: anywhere; without effect outside threads, where the result is 0. Never switches. */
+COMITY_API int comity_thread_set_cancel(int enabled);
+
+/* A cleanup handler in memory of the caller's, which must stay until the handler is popped: called when the thread is
+ * cancelled or calls comity_thread_exit before. Pushed and popped in pairs, by the same thread. push returns 0, ENOMEM,
+ * EINVAL, or EPERM outside threads. pop calls it if `execute` is not 0. Aborts: when another one is the newest. */
+typedef struct comity_cleanup {
+    struct comity_cleanup *before;
+    void (*fn)(void *arg);
+    void *arg;
+} comity_cleanup_t;
+COMITY_API int comity_thread_cleanup_push(comity_cleanup_t *place, void (*fn)(void *), void *arg);
+COMITY_API void comity_thread_cleanup_pop(comity_cleanup_t *place, int execute);
+
+/* ---- Keys: a value of each thread's own, also of threads that use the storage of their carrier. When a thread ends,
+ * the destructor is called for each value that is not NULL, which is NULL by then; again, up to four rounds, if
+ * destructors have set values. Where: any thread; set and get: thread. None of them switches. */
+#define COMITY_KEYS_MAX 128
+typedef unsigned comity_key_t;
+/* Returns 0; EAGAIN when there are COMITY_KEYS_MAX; EINVAL. destructor may be NULL. */
+COMITY_API int comity_key_create(comity_key_t *key, void (*destructor)(void *value));
+/* The values of all threads are gone, without a call of the destructor. Returns 0 or EINVAL: there is no such key. */
+COMITY_API int comity_key_delete(comity_key_t key);
+/* Returns 0; EINVAL: no such key; ENOMEM; EPERM outside threads. */
+COMITY_API int comity_key_set(comity_key_t key, const void *value);
+/* NULL where nothing was set. */
+COMITY_API void *comity_key_get(comity_key_t key);
+
+/* ---- What a thread is. Where: any thread; the handle must be valid. None of these switches. */
+
+/* A name for people and gdb; what is longer than COMITY_THREAD_NAME_MAX bytes is cut. Returns 0, EINVAL, ENOMEM. */
+#define COMITY_THREAD_NAME_MAX 31
+COMITY_API int comity_thread_set_name(comity_thread_t *thread, const char *name);
+/* Copies the name, cut to size - 1 bytes; the empty one when it has none. Returns 0 or EINVAL. */
+COMITY_API int comity_thread_name(const comity_thread_t *thread, char *buffer, size_t size);
+/* What it was created with. Returns 0 or EINVAL. */
+COMITY_API int comity_thread_get_attr(const comity_thread_t *thread, comity_thread_attr_t *attr);
+
+typedef enum comity_thread_state {
+    COMITY_THREAD_CREATED,   /* it has not started */
+    COMITY_THREAD_RUNNING,   /* on a hart */
+    COMITY_THREAD_PAUSED,    /* it waits, or is ready to go on */
+    COMITY_THREAD_SUSPENDED, /* until comity_thread_resume */
+    COMITY_THREAD_ENDED
+} comity_thread_state_t;
+/* What it does at the moment, for people: but for ENDED it may be over when the function returns. */
+COMITY_API comity_thread_state_t comity_thread_state(const comity_thread_t *thread);
 
 #ifdef __cplusplus
 }

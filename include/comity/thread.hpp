@@ -5,10 +5,12 @@
 #include "comity/thread.h"
 
 #include <chrono>
+#include <compare>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <new>
+#include <stop_token>
 #include <system_error>
 #include <tuple>
 #include <type_traits>
@@ -32,11 +34,37 @@ enum class technique : unsigned char {
     automatic = COMITY_TECHNIQUE_AUTOMATIC,
 };
 
+// What a technique demands of the scheduler and of the thread's attributes.
+constexpr bool needs_stateless_scheduler(technique t) noexcept {
+    return t == technique::ss || t == technique::ss_l || t == technique::sc || t == technique::stackless;
+}
+constexpr bool needs_common_stack(technique t) noexcept { return t == technique::sc || t == technique::stackless; }
+
+// Leaves the function of a thread that was cancelled (comity_thread_cancel); not to be kept from leaving. Cancellation
+// points throw it once; destructors on the way are not cancelled.
+class cancelled final {
+public:
+    [[noreturn]] static void leave() {
+        comity_thread_set_cancel(0);
+        throw cancelled();
+    }
+    // A cancellation point has returned this.
+    static int check(int error) {
+        if (error == static_cast<int>(std::errc::operation_canceled)) leave();
+        return error;
+    }
+
+private:
+    cancelled() = default;
+};
+
 // For as long as it lives, the threads that the calling context and its threads create share one scheduler; its end
 // waits for all of them. Without one the first thread opens a scheduler and the last join ends it. To be destroyed in
 // the context that made it. May switch.
 class threads {
 public:
+    static constexpr bool stateless = true; // the scheduler keeps nothing on its stack between two threads
+
     // Throws std::bad_alloc.
     threads() {
         if (comity_threads_begin() != 0) throw std::bad_alloc();
@@ -55,6 +83,21 @@ public:
         bool own_tls = false;
         bool detached = false;      // nobody joins it; an exception that leaves its function ends the program
         unsigned char priority = 0; // the higher, the sooner, under a scheduler that goes by it
+        const char *name = nullptr; // copied; dropped when there is no memory for it
+    };
+    // A thread's name for programs; another thread may get it once this one was joined.
+    class id {
+    public:
+        id() noexcept = default; // of no thread
+        explicit id(const comity_thread_t *t) noexcept : of_(t) {}
+        friend bool operator==(id, id) noexcept = default;
+        friend std::strong_ordering operator<=>(id a, id b) noexcept {
+            return reinterpret_cast<std::uintptr_t>(a.of_) <=> reinterpret_cast<std::uintptr_t>(b.of_);
+        }
+
+    private:
+        friend std::hash<id>;
+        const comity_thread_t *of_ = nullptr;
     };
 
     thread() noexcept = default;
@@ -67,13 +110,18 @@ public:
     requires(std::is_invocable_v<std::decay_t<Function>, std::decay_t<Arguments>...>)
         thread(const attributes &attr, Function &&f, Arguments &&...a) {
         using call = std::tuple<std::decay_t<Function>, std::decay_t<Arguments>...>;
-        const comity_thread_attr_t c{static_cast<comity_technique_t>(attr.technique), attr.stack_size, attr.own_tls,
-                                     attr.detached, attr.priority};
+        const comity_thread_attr_t c{static_cast<comity_technique_t>(attr.technique),
+                                     attr.stack_size,
+                                     attr.own_tls,
+                                     attr.detached,
+                                     attr.priority,
+                                     1};
         void *data = nullptr;
         if constexpr (sizeof(call) <= COMITY_THREAD_DATA && alignof(call) <= 16 &&
                       std::is_nothrow_constructible_v<call, Function, Arguments...>) {
             check(comity_thread_prepare(&handle_, &c, attr.detached ? run<call, true> : run<call, false>, &data));
             auto *made = new (data) call(std::forward<Function>(f), std::forward<Arguments>(a)...);
+            if (attr.name) comity_thread_set_name(handle_, attr.name);
             if (const int error = comity_thread_launch(handle_)) {
                 std::destroy_at(made);
                 fail(error);
@@ -83,6 +131,7 @@ public:
             check(comity_thread_prepare(&handle_, &c,
                                         attr.detached ? run_from_heap<call, true> : run_from_heap<call, false>, &data));
             *static_cast<call **>(data) = made.get();
+            if (attr.name) comity_thread_set_name(handle_, attr.name);
             if (const int error = comity_thread_launch(handle_)) fail(error);
             made.release();
         }
@@ -101,10 +150,38 @@ public:
 
     bool joinable() const noexcept { return handle_; }
     // Waits for the end and throws what the thread's function threw. Throws std::system_error (EINVAL: no thread;
-    // EDEADLK: the caller itself).
+    // EDEADLK: the caller itself; ECANCELED: the thread was cancelled), or cancelled in a caller that was.
     void join() {
-        if (std::unique_ptr<std::exception_ptr> thrown = wait()) std::rethrow_exception(*thrown);
+        if (const result thrown = end(wait())) std::rethrow_exception(*thrown);
     }
+    // The same if it has ended; else false, at once or at a deadline.
+    bool try_join() {
+        void *value = nullptr;
+        return joined(comity_thread_tryjoin(handle(), &value), value);
+    }
+    template <class Clock, class Duration> bool join_until(std::chrono::time_point<Clock, Duration> time) {
+        void *value = nullptr;
+        return joined(comity_thread_timedjoin(handle(), &value, deadline_at(time)), value);
+    }
+    template <class Rep, class Period> bool join_for(std::chrono::duration<Rep, Period> time) {
+        void *value = nullptr;
+        return joined(comity_thread_timedjoin(handle(), &value, deadline_in(time)), value);
+    }
+    // The thread ends by itself. Throws std::system_error (EINVAL: no thread).
+    void detach() {
+        check_call(comity_thread_detach(handle()), "comity::thread::detach");
+        handle_ = nullptr;
+    }
+    // Its next cancellation point throws `cancelled` (comity_thread_cancel). False: it has ended, or is ending.
+    bool cancel() {
+        const int error = comity_thread_cancel(handle());
+        if (error == static_cast<int>(std::errc::no_such_process)) return false;
+        check_call(error, "comity::thread::cancel");
+        return true;
+    }
+    // Resumes it; false: it is not suspended.
+    bool resume() { return comity_thread_resume(handle()) == 0; }
+    id get_id() const noexcept { return id(handle_); }
     comity_thread_t *native_handle() const noexcept { return handle_; }
 
 private:
@@ -118,20 +195,57 @@ private:
     void check(int error) {
         if (error != 0) fail(error);
     }
-    std::unique_ptr<std::exception_ptr> wait() {
-        void *result = nullptr;
-        const int error = handle_ ? comity_thread_join(handle_, &result) : EINVAL_;
-        if (error != 0) throw std::system_error(error, std::generic_category(), "comity::thread::join");
-        handle_ = nullptr;
-        return std::unique_ptr<std::exception_ptr>(static_cast<std::exception_ptr *>(result));
+    using result = std::unique_ptr<std::exception_ptr>;
+    static void check_call(int error, const char *what) {
+        if (error != 0) throw std::system_error(error, std::generic_category(), what);
     }
+    comity_thread_t *handle() const {
+        if (!handle_) check_call(EINVAL_, "comity::thread: there is none");
+        return handle_;
+    }
+    // Joins, and returns the thread's result.
+    void *wait() {
+        void *value = nullptr;
+        check_call(cancelled::check(comity_thread_join(handle(), &value)), "comity::thread::join");
+        return value;
+    }
+    // The thread was joined. Returns what it threw; a thread that was cancelled is an exception too.
+    result end(void *value) {
+        handle_ = nullptr;
+        if (value == COMITY_THREAD_CANCELLED)
+            check_call(static_cast<int>(std::errc::operation_canceled), "comity::thread::join: it was cancelled");
+        return result(static_cast<std::exception_ptr *>(value));
+    }
+    bool joined(int error, void *value) {
+        if (error == static_cast<int>(std::errc::device_or_resource_busy) ||
+            error == static_cast<int>(std::errc::timed_out))
+            return false;
+        check_call(cancelled::check(error), "comity::thread::join");
+        if (const result thrown = end(value)) std::rethrow_exception(*thrown);
+        return true;
+    }
+    // Waits also if the caller has been cancelled; that takes effect later.
     void finish() noexcept {
-        if (handle_ && wait() && std::uncaught_exceptions() == 0) std::terminate();
+        if (!handle_) return;
+        void *value = nullptr;
+        int error = comity_thread_join(handle_, &value);
+        if (error == static_cast<int>(std::errc::operation_canceled)) {
+            comity_thread_set_cancel(0);
+            error = comity_thread_join(handle_, &value);
+            comity_thread_set_cancel(1);
+        }
+        handle_ = nullptr;
+        if (error != 0) std::terminate();
+        if (value == COMITY_THREAD_CANCELLED) return;
+        if (const result thrown{static_cast<std::exception_ptr *>(value)}; thrown && std::uncaught_exceptions() == 0)
+            std::terminate();
     }
     // Returns what was thrown, as a thread's result.
     template <class Call> static void *invoke(Call &call, bool detached) noexcept {
         try {
             std::apply([](auto &&...all) { std::invoke(std::move(all)...); }, call);
+        } catch (const cancelled &) {
+            return COMITY_THREAD_CANCELLED;
         } catch (...) {
             if (detached) std::terminate();
             return new std::exception_ptr(std::current_exception());
@@ -152,8 +266,105 @@ private:
     comity_thread_t *handle_ = nullptr;
 };
 
+// The attributes that a technique leaves free.
+template <technique How> struct attributes_of {
+    std::size_t stack_size = 0;
+    bool own_tls = false, detached = false;
+    unsigned char priority = 0;
+    const char *name = nullptr;
+    operator thread::attributes() const noexcept { return {How, stack_size, own_tls, detached, priority, name}; }
+};
+template <technique How>
+requires(needs_common_stack(How)) struct attributes_of<How> {
+    bool detached = false;
+    unsigned char priority = 0;
+    const char *name = nullptr;
+    operator thread::attributes() const noexcept { return {How, 0, false, detached, priority, name}; }
+};
+template <class Scheduler, technique How>
+concept scheduler_for = !needs_stateless_scheduler(How) || Scheduler::stateless;
+
+// A thread whose technique is part of its type, so that what the technique demands is checked when the program is
+// compiled: a scheduler that keeps no state on its stack, the common stack size, no storage of its own.
+template <technique How, class Scheduler = threads>
+requires scheduler_for<Scheduler, How>
+class basic_thread : public thread {
+public:
+    using attributes = attributes_of<How>;
+    basic_thread() noexcept = default;
+    template <class Function, class... Arguments>
+    requires(std::is_invocable_v<std::decay_t<Function>, std::decay_t<Arguments>...>) explicit basic_thread(
+        Function &&f, Arguments &&...a)
+        : thread(attributes(), std::forward<Function>(f), std::forward<Arguments>(a)...) {}
+    template <class Function, class... Arguments>
+    requires(std::is_invocable_v<std::decay_t<Function>, std::decay_t<Arguments>...>)
+        basic_thread(const attributes &attr, Function &&f, Arguments &&...a)
+        : thread(static_cast<thread::attributes>(attr), std::forward<Function>(f), std::forward<Arguments>(a)...) {}
+};
+
+// As std::jthread: its function may take a std::stop_token first, and its destructor requests the stop and joins. The
+// stop is a request to the program's own code; cancel() is one to Comity's cancellation points.
+class jthread {
+public:
+    using attributes = thread::attributes;
+    using id = thread::id;
+    jthread() noexcept : stop_(std::nostopstate) {}
+    template <class Function, class... Arguments>
+    requires(!std::is_same_v<std::remove_cvref_t<Function>, jthread> &&
+             !std::is_same_v<std::remove_cvref_t<Function>, attributes>) explicit jthread(Function &&f,
+                                                                                          Arguments &&...a)
+        : jthread(attributes(), std::forward<Function>(f), std::forward<Arguments>(a)...) {}
+    template <class Function, class... Arguments>
+    jthread(const attributes &attr, Function &&f, Arguments &&...a)
+        : thread_(start(attr, stop_.get_token(), std::forward<Function>(f), std::forward<Arguments>(a)...)) {}
+    jthread(jthread &&) noexcept = default;
+    jthread &operator=(jthread &&other) noexcept {
+        if (this != &other) {
+            stop_.request_stop();
+            thread_ = std::move(other.thread_);
+            stop_ = std::move(other.stop_);
+        }
+        return *this;
+    }
+    ~jthread() { stop_.request_stop(); }
+
+    bool joinable() const noexcept { return thread_.joinable(); }
+    void join() { thread_.join(); }
+    void detach() { thread_.detach(); }
+    bool cancel() { return thread_.cancel(); }
+    id get_id() const noexcept { return thread_.get_id(); }
+    comity_thread_t *native_handle() const noexcept { return thread_.native_handle(); }
+    std::stop_source get_stop_source() const noexcept { return stop_; }
+    std::stop_token get_stop_token() const noexcept { return stop_.get_token(); }
+    bool request_stop() noexcept { return stop_.request_stop(); }
+
+private:
+    template <class Function, class... Arguments>
+    static thread start(const attributes &attr, std::stop_token token, Function &&f, Arguments &&...a) {
+        if constexpr (std::is_invocable_v<std::decay_t<Function>, std::stop_token, std::decay_t<Arguments>...>)
+            return thread(attr, std::forward<Function>(f), std::move(token), std::forward<Arguments>(a)...);
+        else
+            return thread(attr, std::forward<Function>(f), std::forward<Arguments>(a)...);
+    }
+
+    std::stop_source stop_;
+    thread thread_; // joined before the stop's state goes
+};
+
 namespace this_thread {
 inline void yield() noexcept { comity_thread_yield(); } // may switch
+inline thread::id get_id() noexcept { return thread::id(comity_thread_self()); }
+// Until somebody resumes it. Throws std::system_error; cancelled. Switches.
+inline void suspend() {
+    if (const int error = cancelled::check(comity_thread_suspend()))
+        throw std::system_error(error, std::generic_category(), "comity::this_thread::suspend");
+}
+// Throws `cancelled` if the thread was.
+inline void cancellation_point() { cancelled::check(comity_thread_testcancel()); }
+// The hart goes on with that thread at once; false: it is not at hand. Switches.
+inline bool yield_to(const thread &t) noexcept {
+    return t.joinable() && comity_thread_yield_to(t.native_handle()) == 0;
+}
 // Both may switch. Overlong times are for ever.
 template <class Rep, class Period> void sleep_for(std::chrono::duration<Rep, Period> time) noexcept {
     comity_thread_sleep_until(deadline_in(time));
@@ -166,3 +377,7 @@ template <class Clock, class Duration> void sleep_until(std::chrono::time_point<
 } // namespace this_thread
 
 } // namespace comity
+
+template <> struct std::hash<comity::thread::id> {
+    std::size_t operator()(comity::thread::id i) const noexcept { return std::hash<const comity_thread_t *>()(i.of_); }
+};

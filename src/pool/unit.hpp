@@ -23,6 +23,11 @@ struct unit_hooks {
     void (*yield)(unit_scheduler *self, context *c) noexcept;
     // What the hart does next; on the transition context.
     void (*next)(unit_scheduler *self, carrier *k) noexcept;
+    // Takes the context that runs `what` (context::runs) out of those that the calling hart would go on with; null: it
+    // is not among them. May be null: the scheduler cannot look for one.
+    context *(*take)(unit_scheduler *self, const void *what) noexcept = nullptr;
+    // The context, which is off its stack, may go on, best on the hart with this number. May be null.
+    void (*put_on)(unit_scheduler *self, context *c, unsigned hart) noexcept = nullptr;
 };
 
 } // namespace core

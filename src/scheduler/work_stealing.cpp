@@ -4,6 +4,7 @@
 #include "core/runtime.hpp"
 
 #include <new>
+#include <utility>
 
 namespace comity {
 
@@ -33,9 +34,12 @@ void on_unblock(comity_sched_t *self, comity_context_t *c) {
 constexpr comity_sched_callbacks_t callbacks{nullptr,  on_unregister, on_request, on_enter,
                                              on_yield, on_block,      on_unblock};
 
-constexpr core::unit_hooks unit_callbacks{[](unit_scheduler *s) noexcept { as_own(s)->call_help(); },
-                                          [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
-                                          [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); }};
+constexpr core::unit_hooks unit_callbacks{
+    [](unit_scheduler *s) noexcept { as_own(s)->call_help(); },
+    [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
+    [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); },
+    [](unit_scheduler *s, const void *what) noexcept { return as_own(s)->take(what); },
+    [](unit_scheduler *s, context *c, unsigned hart) noexcept { as_own(s)->put_on(c, hart); }};
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
@@ -136,6 +140,16 @@ void work_stealing::make_ready(context *first, context *last, unsigned n) noexce
     unpin();
 }
 
+void work_stealing::put_on(context *c, unsigned hart) noexcept {
+    pin();
+    if (c->home)
+        core::post_home(c);
+    else
+        enqueue(slots[hart], c, c, 1);
+    call_harts(1);
+    unpin();
+}
+
 void work_stealing::enqueue(slot &s, context *first, context *last, unsigned n) noexcept {
     last->next = nullptr;
     const bool shared = needs_lock(s);
@@ -197,6 +211,21 @@ context *work_stealing::take_ready(slot &s) noexcept {
         s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
     if (shared) s.lock.unlock();
+    return c;
+}
+
+context *work_stealing::take(const void *what) noexcept {
+    slot &own = *work_of(core::current_carrier());
+    const bool shared = needs_lock(own);
+    if (shared) own.lock.lock();
+    context *before = nullptr, *c = own.first;
+    while (c && c->runs != what) before = std::exchange(c, c->next);
+    if (c) {
+        (before ? before->next : own.first) = c->next;
+        if (own.last == c) own.last = before;
+        own.ready.store(own.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+    if (shared) own.lock.unlock();
     return c;
 }
 

@@ -28,6 +28,9 @@ public:
     void yield(context *c) noexcept;
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
     void make_ready(context *first, context *last, unsigned n) noexcept;
+    // unit_hooks::take and put_on.
+    context *take(const void *what) noexcept;
+    void put_on(context *c, unsigned hart) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
     void arrives(const carrier *k) noexcept { work_of(k)->entered_at = sys::ticks(); }

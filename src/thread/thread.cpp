@@ -4,6 +4,7 @@
 #include "core/runtime.hpp"
 #include "sys/message.hpp"
 #include "thread/cache.hpp"
+#include "thread/extension.hpp"
 #include "thread/technique/technique.hpp"
 
 #include <cerrno>
@@ -60,7 +61,6 @@ bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_size == 0
     t->priority = a.priority;
     t->how = static_cast<std::uint8_t>(a.technique);
     t->own_tls = a.own_tls != 0;
-    t->on_joiner = false;
     t->stack_size = static_cast<std::uint32_t>(a.stack_size);
     t->fn = fn;
     t->owner = w->owner;
@@ -129,20 +129,20 @@ int start_child(thread *t, carrier *k) noexcept {
 
 // ---- Join
 
-// 0 when the thread has ended, else the error number of joining it.
-[[gnu::noinline]] int wait_for_end(thread *t, std::uintptr_t state) noexcept {
-    if (thread_of(core::current_context()) == t) return EDEADLK;
-    if (state != end_word::open) return EINVAL;
-    t->join.wait();
-    return t->join.get() == end_word::ended ? 0 : EINVAL;
-}
-
 // May the calling context run the thread? What runs on a transition context cannot be stopped.
 bool may_run(const thread *t, const carrier *k) noexcept {
     return k->current != &k->transition || t->how == COMITY_TECHNIQUE_STACKLESS;
 }
 
 } // namespace
+
+[[gnu::noinline]] int wait_for_end(thread *t, std::uintptr_t state) noexcept {
+    if (thread_of(core::current_context()) == t) return EDEADLK;
+    if (state != end_word::open) return EINVAL;
+    if (const int cancelled = cancel_here()) return cancelled;
+    t->join.wait();
+    return t->join.get() == end_word::ended ? 0 : EINVAL;
+}
 
 } // namespace comity
 
@@ -170,6 +170,7 @@ int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *att
     thread *t = nullptr;
     if (const int error = prepare(t, a, fn)) return error;
     t->value = t->data;
+    t->unwinds = a.unwinds != 0;
     if (data) *data = t->data;
     *out = t;
     return 0;
@@ -238,7 +239,8 @@ void comity_thread_exit(void *result) {
     if (!t) sys::fatal("comity_thread_exit", "the caller is not a thread of Comity");
     if (t->how == COMITY_TECHNIQUE_STACKLESS) sys::fatal("comity_thread_exit", "a stackless thread ends by returning");
     t->value = result;
-    if (t->on_joiner) leave_joiner(t);
+    if (t->extended.load(std::memory_order_relaxed)) end_extension(t);
+    if (is_on_joiner(t)) leave_joiner(t);
     leave_context(t);
 }
 

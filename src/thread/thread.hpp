@@ -9,18 +9,25 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace comity {
+struct thread_extension;
+}
+
 // Two cache lines; a thread created in C touches the first only. While it runs, `next` is its technique's.
 struct alignas(64) comity_thread : comity::unit {
-    std::uint8_t how = 0;         // its technique: an index into `techniques`
-    bool own_tls = false;         // it needs a full context
-    bool on_joiner = false;       // it runs on the stack of the context that joins it
-    std::uint32_t stack_size = 0; // 0: the default
+    std::uint8_t how = 0;                  // its technique: an index into `techniques`
+    bool own_tls = false;                  // it needs a full context
+    std::atomic<std::uint8_t> extended{0}; // `more` is there; written once it is, and by whoever takes it away
+    std::uint32_t stack_size = 0;          // 0: the default
     void *(*fn)(void *) = nullptr;
     void *value = nullptr; // fn's argument, then its result; written by the thread before `join`
     comity::unit_scheduler *owner = nullptr;
     comity::end_word join;
     comity::core::context *c = nullptr; // where it runs, from its start; eager techniques: from its creation
 
+    // What few threads have: a name, values of keys, a request to cancel it (extension.hpp). Null in a free descriptor.
+    std::atomic<comity::thread_extension *> more{nullptr};
+    bool unwinds = false; // prepared with attr.unwinds; means nothing unless `value` is `data`
     alignas(16) std::byte data[COMITY_THREAD_DATA];
 };
 
@@ -47,6 +54,20 @@ inline constexpr unsigned number_of_techniques = 14;
 [[gnu::visibility(
     "hidden")]] extern const technique techniques[number_of_techniques]; // by comity_technique_t; technique/table.cpp
 inline const technique &how(const thread *t) noexcept { return techniques[t->how]; }
+
+// Before the thread ends: destructors of its keys, and what else it wants done. May switch.
+void end_extension(thread *t) noexcept;
+// Runs its function.
+[[gnu::always_inline]] inline void run_function(thread *t) noexcept {
+    t->value = t->fn(t->value);
+    if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
+        end_extension(t);
+}
+
+inline bool has_ended(const thread *t) noexcept { return t->join.get() == end_word::ended; }
+inline bool is_detached(const thread *t) noexcept { return t->join.get() == end_word::detached; }
+// Waits until it has ended. Returns 0 or the error number of joining it. A cancellation point. May switch.
+int wait_for_end(thread *t, std::uintptr_t state) noexcept;
 
 // The thread that runs on the context, or null.
 inline thread *thread_of(const core::context *c) noexcept { return c ? static_cast<thread *>(c->runs) : nullptr; }

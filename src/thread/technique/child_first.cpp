@@ -29,7 +29,7 @@ void returning_main(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
     unit *const parent = t->next;
     expose_parent(t);
-    t->value = t->fn(t->value);
+    run_function(t);
     if (t->c->broken || !work_of(t->c->on)->fresh.pop_if(parent)) leave_context(t);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 void call_thread(void *argument, void *) {
     auto *t = static_cast<thread *>(argument);
-    t->value = t->fn(t->value);
+    run_function(t);
 }
 
 bool has_room(const context *c) noexcept {
@@ -28,7 +28,6 @@ void run_on_joiner(thread *t, context *joiner) noexcept {
     if (t->own_tls || t->stack_size != 0 || !has_room(joiner)) return join_by_call<false>(t, joiner);
     t->join.take(joiner);
     t->c = joiner;
-    t->on_joiner = true;
     void *const before = joiner->runs;
     joiner->runs = t;
     core::arch::comity_arch_call_here(reinterpret_cast<void **>(&t->next), call_thread, t, nullptr);

@@ -8,7 +8,7 @@ void run_stackless(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
     do {
         k->transition.runs = t;
-        t->value = t->fn(t->value);
+        run_function(t);
         k->transition.runs = nullptr;
         if (core::context *waiter = publish_end(t, k)) [[unlikely]]
             core::resume(k, waiter);
@@ -22,7 +22,7 @@ void join_stackless(thread *t, core::context *joiner) noexcept {
     void *const before = k->transition.runs;
     k->transition.runs = t;
     core::stand_on_transition(k);
-    t->value = t->fn(t->value);
+    run_function(t);
     core::stand_on(k, joiner);
     k->transition.runs = before;
     work_of(k)->add_ended();

@@ -38,7 +38,7 @@ void run_plain_threads(void *argument) noexcept {
     for (;;) {
         const auto run = t->run;
         c->runs = t;
-        t->value = t->fn(t->value);
+        run_function(t);
         core::carrier *k = c->on;
         if (core::context *waiter = publish_end(t, k)) [[unlikely]] {
             if (own_cache(k).contexts[0].size() >= hart_cache::most_contexts) leave_to(c, waiter);
@@ -80,14 +80,14 @@ bool is_kept_here(const thread *t, const core::carrier *k) noexcept {
 
 void run_and_return(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
-    t->value = t->fn(t->value);
+    run_function(t);
     if (t->c->broken) [[unlikely]]
         leave_context(t);
 }
 
 void run_and_leave(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
-    t->value = t->fn(t->value);
+    run_function(t);
     core::carrier *k = t->c->on;
     unit_scheduler::slot *w = work_of(k);
     core::context *waiter = t->join.waiter_here(k, w->owner);

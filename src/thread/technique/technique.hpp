@@ -48,9 +48,13 @@ void run_and_return(void *t) noexcept;
 // The same, and always leaves.
 void run_and_leave(void *t) noexcept;
 
+// Frees what it has beyond its descriptor.
+void free_extension(thread *t) noexcept;
 // Nobody will use the thread any more. k: the calling carrier with a hart, or null.
 inline void dispose(thread *t, core::carrier *k) noexcept {
     if (how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls, k);
+    if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
+        free_extension(t);
     give_back_descriptor(t, k);
 }
 
@@ -119,6 +123,10 @@ void run_where_it_pays(thread *t, core::context *joiner) noexcept;
 void start_by_switch(thread *t, core::context *parent) noexcept;
 void start_by_call(thread *t, core::context *parent) noexcept;
 
+// Does the thread, which runs, do so on the stack of the context that joins it?
+inline bool is_on_joiner(const thread *t) noexcept {
+    return t->join.get() == reinterpret_cast<std::uintptr_t>(t->c);
+}
 // Ends a thread that runs on its joiner's stack; the joiner goes on.
 [[noreturn]] void leave_joiner(thread *t) noexcept;
 

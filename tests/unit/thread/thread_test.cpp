@@ -267,7 +267,7 @@ TEST(threads, data_in_the_descriptor_reaches_the_function) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 16, 0U);
     for (std::uint64_t i = 0; i < COMITY_THREAD_DATA / 8; ++i) static_cast<std::uint64_t *>(data)[i] = i;
     ASSERT_EQ(comity_thread_launch(t), 0);
-    EXPECT_EQ(join(t), number(28));
+    EXPECT_EQ(join(t), number(15));
 }
 
 TEST(threads, bad_arguments_are_errors) {

@@ -1,0 +1,55 @@
+// What few threads have beyond a descriptor. It is made when it is first needed, by anybody who has the handle, and
+// lives until the thread is disposed of.
+#pragma once
+
+#include "thread/thread.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace comity {
+
+// A key's value, of the key with this number that was current when it was set.
+struct key_value {
+    void *value = nullptr;
+    std::uint32_t number = 0;
+};
+
+struct thread_extension {
+    // Bits, and the context while the thread is suspended: whoever takes that out resumes it. requested: it is to be
+    // cancelled; by anybody. By the thread itself, disabled: not now; ending: nothing is cancelled any more.
+    static constexpr std::uintptr_t requested = 1, disabled = 2, ending = 4, bits = 7;
+    std::atomic<std::uintptr_t> state{0};
+    comity_cleanup_t *cleanup = nullptr; // newest first; the thread's
+    key_value *values = nullptr;         // by key; the thread's
+    std::uint32_t number_of_values = 0;
+    // Under name_lock; by whoever names it.
+    core::spinlock name_lock;
+    char name[COMITY_THREAD_NAME_MAX + 1] = {};
+};
+
+// The thread's extension, or null when it has none.
+inline thread_extension *extension_of(const thread *t) noexcept {
+    return t->more.load(std::memory_order_acquire); // acquire[thread-more]
+}
+// The same, and makes one; null: no memory. Any thread.
+thread_extension *extend(thread *t) noexcept;
+
+// The calling thread, or null.
+inline thread *own_thread() noexcept { return thread_of(core::current_context()); }
+
+// Was the caller's cancellation requested, and may it act upon it?
+inline bool is_cancelled(const thread_extension *x) noexcept {
+    return x && (x->state.load(std::memory_order_relaxed) & thread_extension::bits) == thread_extension::requested;
+}
+// Takes the context out of the state and sets bits in it; null: the thread is not suspended, or was disabled. The
+// thread may be gone when the context is made ready.
+core::context *take_suspended(thread_extension *x, std::uintptr_t set, std::uintptr_t &before) noexcept;
+// At a cancellation point: if the calling thread was cancelled it ends here, or, if it unwinds by itself, the result is
+// ECANCELED; else 0. May switch.
+int cancel_here() noexcept;
+
+// The destructors of the values that the calling thread has, in rounds.
+void destroy_values(thread_extension *x) noexcept;
+
+} // namespace comity

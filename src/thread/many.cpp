@@ -1,0 +1,58 @@
+// Several threads at once, and joins that do not wait for ever.
+#include "thread/extension.hpp"
+
+#include "core/base.hpp"
+#include "core/runtime.hpp"
+#include "sys/clock.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+using namespace comity;
+
+extern "C" {
+
+int comity_thread_create_many(comity_thread_t **threads, size_t n, const comity_thread_attr_t *attr,
+                              void *(*fn)(void *), void *args, size_t size, size_t *made) {
+    int error = 0;
+    std::size_t i = 0;
+    for (; i < n; ++i) {
+        error = comity_thread_create(threads ? &threads[i] : nullptr, attr, fn, static_cast<char *>(args) + i * size);
+        if (error != 0) break;
+    }
+    if (made) *made = i;
+    return error;
+}
+
+// The newest first: those that have not started are at hand then.
+int comity_thread_join_many(comity_thread_t *const *threads, size_t n, void **results) {
+    int error = 0;
+    for (std::size_t i = n; i-- > 0;) {
+        if (!threads[i]) continue;
+        const int e = comity_thread_join(threads[i], results ? &results[i] : nullptr);
+        if (e == ECANCELED) return e;
+        if (e != 0) error = e;
+    }
+    return error;
+}
+
+int comity_thread_tryjoin(comity_thread_t *handle, void **result) {
+    const auto *t = static_cast<const thread *>(handle);
+    if (t == own_thread()) return EDEADLK;
+    if (!has_ended(t)) return is_detached(t) ? EINVAL : EBUSY;
+    return comity_thread_join(handle, result);
+}
+
+// The word where a thread and its joiner meet knows no deadline, so this one looks now and then.
+int comity_thread_timedjoin(comity_thread_t *handle, void **result, int64_t deadline) {
+    constexpr std::int64_t most = 500'000;
+    for (std::int64_t step = 10'000;; step = std::min(2 * step, most)) {
+        const int error = comity_thread_tryjoin(handle, result);
+        if (error != EBUSY) return error;
+        if (const int cancelled = cancel_here()) return cancelled;
+        const std::int64_t now = sys::now_ns();
+        if (now >= deadline) return ETIMEDOUT;
+        comity_thread_sleep_until(std::min(deadline, now + step));
+    }
+}
+}

@@ -1,0 +1,34 @@
+// Threads that are kept after their end, to run again.
+#include "thread/technique/technique.hpp"
+
+#include <cerrno>
+
+using namespace comity;
+
+extern "C" {
+
+int comity_thread_wait(comity_thread_t *handle, void **result) {
+    auto *t = static_cast<thread *>(handle);
+    const std::uintptr_t state = t->join.get();
+    if (state != end_word::ended)
+        if (const int error = wait_for_end(t, state)) return error;
+    if (result) *result = t->value;
+    return 0;
+}
+
+int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg) {
+    auto *t = static_cast<thread *>(handle);
+    if (!t || !fn || !has_ended(t)) return EINVAL;
+    core::carrier *k = core::current_carrier();
+    unit_scheduler::slot *w = k ? work_of(k) : nullptr;
+    if (!w) return EPERM;
+    if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
+    t->run = t->stack_size == 0 && !t->own_tls ? how(t).run : how(t).run_special;
+    t->fn = fn;
+    t->value = arg;
+    t->owner = w->owner;
+    t->join.begin(end_word::open);
+    if (const int error = comity_thread_launch(t)) return error;
+    return 0;
+}
+}
