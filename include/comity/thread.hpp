@@ -157,15 +157,18 @@ public:
     // The same if it has ended; else false, at once or at a deadline.
     bool try_join() {
         void *value = nullptr;
-        return joined(comity_thread_tryjoin(handle(), &value), value);
+        const int error = comity_thread_tryjoin(handle(), &value);
+        return joined(error, value);
     }
     template <class Clock, class Duration> bool join_until(std::chrono::time_point<Clock, Duration> time) {
         void *value = nullptr;
-        return joined(comity_thread_timedjoin(handle(), &value, deadline_at(time)), value);
+        const int error = comity_thread_timedjoin(handle(), &value, deadline_at(time));
+        return joined(error, value);
     }
     template <class Rep, class Period> bool join_for(std::chrono::duration<Rep, Period> time) {
         void *value = nullptr;
-        return joined(comity_thread_timedjoin(handle(), &value, deadline_in(time)), value);
+        const int error = comity_thread_timedjoin(handle(), &value, deadline_in(time));
+        return joined(error, value);
     }
     // The thread ends by itself. Throws std::system_error (EINVAL: no thread).
     void detach() {
@@ -305,17 +308,20 @@ public:
 // As std::jthread: its function may take a std::stop_token first, and its destructor requests the stop and joins. The
 // stop is a request to the program's own code; cancel() is one to Comity's cancellation points.
 class jthread {
+    template <class Function, class... Arguments>
+    static constexpr bool takes =
+        std::is_invocable_v<std::decay_t<Function>, std::decay_t<Arguments>...> ||
+        std::is_invocable_v<std::decay_t<Function>, std::stop_token, std::decay_t<Arguments>...>;
+
 public:
     using attributes = thread::attributes;
     using id = thread::id;
     jthread() noexcept : stop_(std::nostopstate) {}
     template <class Function, class... Arguments>
-    requires(!std::is_same_v<std::remove_cvref_t<Function>, jthread> &&
-             !std::is_same_v<std::remove_cvref_t<Function>, attributes>) explicit jthread(Function &&f,
-                                                                                          Arguments &&...a)
+    requires(takes<Function, Arguments...>) explicit jthread(Function &&f, Arguments &&...a)
         : jthread(attributes(), std::forward<Function>(f), std::forward<Arguments>(a)...) {}
     template <class Function, class... Arguments>
-    jthread(const attributes &attr, Function &&f, Arguments &&...a)
+    requires(takes<Function, Arguments...>) jthread(const attributes &attr, Function &&f, Arguments &&...a)
         : thread_(start(attr, stop_.get_token(), std::forward<Function>(f), std::forward<Arguments>(a)...)) {}
     jthread(jthread &&) noexcept = default;
     jthread &operator=(jthread &&other) noexcept {
