@@ -291,15 +291,17 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
 // Work beyond the hart's own queues: it would never be found while those are not empty. Everything there has its turn.
 void work_stealing::look_beyond(carrier *k) noexcept {
     if (should_give_way(k)) give_way(k);
-    if (core::home_ready(k, this)) core::go_home(k, this);
     const unsigned turn = work_of(k)->turns / turns_at_home;
-    for (unsigned i = 0; i < 3; ++i) {
-        switch ((turn + i) % 3) {
+    for (unsigned i = 0; i < 4; ++i) {
+        switch ((turn + i) % 4) {
         case 0:
-            if (context *c = steal_ready(k, turn / 3)) core::resume(k, c);
+            if (context *c = steal_ready(k, turn / 4)) core::resume(k, c);
             break;
         case 1:
             if (core::sched *child = children_.pick()) core::enter(k, child);
+            break;
+        case 2: // a native context that yields for ever is always ready
+            if (core::home_ready(k, this)) core::go_home(k, this);
             break;
         default:
             if (unit *u = steal_fresh(k)) return u->run(u, k);
