@@ -21,15 +21,15 @@ public:
 inline const auto all_techniques = testing::Values(
     COMITY_TECHNIQUE_FULL, COMITY_TECHNIQUE_FULL_L, COMITY_TECHNIQUE_ROC, COMITY_TECHNIQUE_ROC_L, COMITY_TECHNIQUE_SS,
     COMITY_TECHNIQUE_SS_L, COMITY_TECHNIQUE_SC, COMITY_TECHNIQUE_STACKLESS, COMITY_TECHNIQUE_C_FULL,
-    COMITY_TECHNIQUE_C_FULL_E, COMITY_TECHNIQUE_C_ROC, COMITY_TECHNIQUE_C_ROC_E);
-inline const auto techniques_that_wait =
-    testing::Values(COMITY_TECHNIQUE_FULL, COMITY_TECHNIQUE_FULL_L, COMITY_TECHNIQUE_ROC, COMITY_TECHNIQUE_ROC_L,
-                    COMITY_TECHNIQUE_SS, COMITY_TECHNIQUE_SS_L, COMITY_TECHNIQUE_SC, COMITY_TECHNIQUE_C_FULL,
-                    COMITY_TECHNIQUE_C_FULL_E, COMITY_TECHNIQUE_C_ROC, COMITY_TECHNIQUE_C_ROC_E);
+    COMITY_TECHNIQUE_C_FULL_E, COMITY_TECHNIQUE_C_ROC, COMITY_TECHNIQUE_C_ROC_E, COMITY_TECHNIQUE_AUTOMATIC);
+inline const auto techniques_that_wait = testing::Values(
+    COMITY_TECHNIQUE_FULL, COMITY_TECHNIQUE_FULL_L, COMITY_TECHNIQUE_ROC, COMITY_TECHNIQUE_ROC_L, COMITY_TECHNIQUE_SS,
+    COMITY_TECHNIQUE_SS_L, COMITY_TECHNIQUE_SC, COMITY_TECHNIQUE_C_FULL, COMITY_TECHNIQUE_C_FULL_E,
+    COMITY_TECHNIQUE_C_ROC, COMITY_TECHNIQUE_C_ROC_E, COMITY_TECHNIQUE_AUTOMATIC);
 
 inline std::string technique_name(const testing::TestParamInfo<comity_technique_t> &i) {
-    static const char *const names[] = {"default", "full",      "full_l", "roc",      "roc_l", "ss",     "ss_l",
-                                        "sc",      "stackless", "c_full", "c_full_e", "c_roc", "c_roc_e"};
+    static const char *const names[] = {"default", "full",      "full_l", "roc",      "roc_l", "ss",      "ss_l",
+                                        "sc",      "stackless", "c_full", "c_full_e", "c_roc", "c_roc_e", "automatic"};
     return names[i.param];
 }
 
