@@ -122,6 +122,20 @@ public:
             while (word_.load(mo_relaxed, $) != token) futex_.wait(word_, parked);
         word_.exchange(empty, mo_acquire, $);
     }
+    // The same, but the deadline passes when the search says so; false: before there was a token.
+    bool wait_until() {
+        unsigned expected = empty;
+        if (word_.compare_exchange_strong(expected, parked, mo_relaxed, $))
+            while (word_.load(mo_relaxed, $) != token) {
+                expected = parked;
+                if (!rl::rand(2))
+                    futex_.wait(word_, parked);
+                else if (word_.compare_exchange_strong(expected, empty, mo_relaxed, $))
+                    return false;
+            }
+        word_.exchange(empty, mo_acquire, $);
+        return true;
+    }
     void wake() {
         if (word_.exchange(token, mo_release, $) == parked) futex_.wake();
     }

@@ -6,7 +6,7 @@
 namespace model {
 namespace {
 
-enum bug { none, post_relaxed, takes_relaxed, sleeps_blindly, posts_by_store, leaves_the_mark };
+enum bug { none, post_relaxed, takes_relaxed, sleeps_blindly, posts_by_store, leaves_the_mark, leaves_the_token };
 
 enum state : unsigned { away, ready, asleep };
 
@@ -43,8 +43,22 @@ struct home : rl::test_suite<home, 2> {
         }
         if (!seeded(leaves_the_mark)) home_[me].exchange(away, unless(takes_relaxed, mo_acquire), $); // acquire[home]
     }
+    // With a deadline, which may pass first; then it waits again.
+    bool sleep_until(int me) {
+        unsigned expected = away;
+        if (home_[me].compare_exchange_strong(expected, asleep, mo_acq_rel, $) && // acq_rel[home]
+            !park[me].wait_until()) {
+            expected = asleep;
+            if (home_[me].compare_exchange_strong(expected, away, mo_relaxed, $)) return false;
+            if (!seeded(leaves_the_token)) park[me].wait(); // it is on its way
+        }
+        home_[me].exchange(away, mo_acquire, $); // acquire[home]
+        return true;
+    }
     void wait(int me) {
-        if (!take_home(me)) sleep_without_hart(me);
+        if (take_home(me)) return;
+        if (me == 1 && rl::rand(2) && sleep_until(me)) return;
+        sleep_without_hart(me);
     }
     void thread(unsigned id) {
         for (int i = 0; i < rounds; ++i) {
@@ -60,10 +74,11 @@ struct home : rl::test_suite<home, 2> {
     }
 };
 
-const registration here{{"home",
-                         {"post_relaxed", "takes_relaxed", "sleeps_blindly", "posts_by_store", "leaves_the_mark"},
-                         search<home>,
-                         {3, 20000}}};
+const registration here{
+    {"home",
+     {"post_relaxed", "takes_relaxed", "sleeps_blindly", "posts_by_store", "leaves_the_mark", "leaves_the_token"},
+     search<home>,
+     {3, 20000}}};
 
 } // namespace
 } // namespace model

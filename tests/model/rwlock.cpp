@@ -180,7 +180,7 @@ const registration here{
      {"lock_relaxed", "unlock_relaxed", "last_reader_hands_nothing_over", "last_reader_lets_nobody_in",
       "turn_is_not_changed", "lets_in_beside_readers", "reader_gives_up_blindly", "writer_gives_up_blindly"},
      search<rwlock>,
-     {2, 20000}}};
+     {1, 60000}}};
 
 } // namespace
 } // namespace model
