@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <new>
 
 using namespace comity;
@@ -43,7 +44,14 @@ private:
     int error_;
 };
 
-bool known(comity_pool_access_t a) noexcept { return a >= COMITY_POOL_PRIVATE && a <= COMITY_POOL_MPMC; }
+// The number that a C program gives for an enumeration, which may be none of its values.
+template <class Enumeration> unsigned number_of(const Enumeration &e) noexcept {
+    unsigned n = 0;
+    static_assert(sizeof n == sizeof e);
+    std::memcpy(&n, &e, sizeof n);
+    return n;
+}
+bool known(const comity_pool_access_t &a) noexcept { return number_of(a) <= COMITY_POOL_MPMC; }
 
 } // namespace
 
@@ -65,7 +73,7 @@ void comity_unit_set_priority(comity_unit_t *u, unsigned char priority) { inner(
 unsigned char comity_unit_priority(const comity_unit_t *u) { return reinterpret_cast<const unit *>(u)->priority; }
 
 int comity_pool_create(comity_pool_t **p, comity_pool_access_t access, comity_pool_order_t order) {
-    if (!p || !known(access) || order < COMITY_POOL_FIFO || order > COMITY_POOL_RANDOM) return EINVAL;
+    if (!p || !known(access) || number_of(order) > COMITY_POOL_RANDOM) return EINVAL;
     *p = pool::make(static_cast<pool::access>(access), static_cast<pool::order>(order));
     return *p ? 0 : ENOMEM;
 }
@@ -146,13 +154,11 @@ void comity_pool_print(const comity_pool_t *p, FILE *file) {
 }
 
 int comity_pool_own(comity_pool_t *p, comity_pool_side_t which, comity_pool_owner_t owner) {
-    const auto sides = static_cast<unsigned>(which), kind = static_cast<unsigned>(owner);
+    const unsigned sides = number_of(which), kind = number_of(owner);
     if (sides < COMITY_POOL_PRODUCER || sides > COMITY_POOL_BOTH_SIDES || kind > COMITY_POOL_OWNER_CONTEXT)
         return EINVAL;
-    pool::side *const push = sides & COMITY_POOL_PRODUCER ? p->push_side() : nullptr, *const pop =
-                                                                                          sides & COMITY_POOL_CONSUMER
-                                                                                              ? p->pop_side()
-                                                                                              : nullptr;
+    pool::side *const push = sides & COMITY_POOL_PRODUCER ? p->push_side() : nullptr;
+    pool::side *const pop = sides & COMITY_POOL_CONSUMER ? p->pop_side() : nullptr;
     if ((sides & COMITY_POOL_PRODUCER && !push) || (sides & COMITY_POOL_CONSUMER && !pop)) return EINVAL;
     const int error = push ? push->give_to(owner) : 0;
     return error || !pop || pop == push ? error : pop->give_to(owner);
