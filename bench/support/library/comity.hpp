@@ -26,12 +26,18 @@ struct named_technique {
 
 // Every technique there is, the default one first.
 inline constexpr named_technique techniques[] = {
-    {"roc_l", COMITY_TECHNIQUE_ROC_L},   {"full", COMITY_TECHNIQUE_FULL},
-    {"full_l", COMITY_TECHNIQUE_FULL_L}, {"roc", COMITY_TECHNIQUE_ROC},
-    {"ss", COMITY_TECHNIQUE_SS},         {"ss_l", COMITY_TECHNIQUE_SS_L},
-    {"sc", COMITY_TECHNIQUE_SC},         {"stackless", COMITY_TECHNIQUE_STACKLESS, false},
-    {"c_full", COMITY_TECHNIQUE_C_FULL}, {"c_full_e", COMITY_TECHNIQUE_C_FULL_E},
-    {"c_roc", COMITY_TECHNIQUE_C_ROC},   {"c_roc_e", COMITY_TECHNIQUE_C_ROC_E},
+    {"roc_l", COMITY_TECHNIQUE_ROC_L},
+    {"full", COMITY_TECHNIQUE_FULL},
+    {"full_l", COMITY_TECHNIQUE_FULL_L},
+    {"roc", COMITY_TECHNIQUE_ROC},
+    {"ss", COMITY_TECHNIQUE_SS},
+    {"ss_l", COMITY_TECHNIQUE_SS_L},
+    {"sc", COMITY_TECHNIQUE_SC},
+    {"stackless", COMITY_TECHNIQUE_STACKLESS, false},
+    {"c_full", COMITY_TECHNIQUE_C_FULL},
+    {"c_full_e", COMITY_TECHNIQUE_C_FULL_E},
+    {"c_roc", COMITY_TECHNIQUE_C_ROC},
+    {"c_roc_e", COMITY_TECHNIQUE_C_ROC_E},
     {"automatic", COMITY_TECHNIQUE_AUTOMATIC},
 };
 
