@@ -322,7 +322,7 @@ public:
         : jthread(attributes(), std::forward<Function>(f), std::forward<Arguments>(a)...) {}
     template <class Function, class... Arguments>
     requires(takes<Function, Arguments...>) jthread(const attributes &attr, Function &&f, Arguments &&...a)
-        : thread_(start(attr, stop_.get_token(), std::forward<Function>(f), std::forward<Arguments>(a)...)) {}
+        : stop_(), thread_(start(attr, stop_.get_token(), std::forward<Function>(f), std::forward<Arguments>(a)...)) {}
     jthread(jthread &&) noexcept = default;
     jthread &operator=(jthread &&other) noexcept {
         if (this != &other) {
