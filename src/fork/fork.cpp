@@ -20,7 +20,7 @@ namespace {
 struct second_half : unit { // on the stack of whoever forked
     void (*fn)(void *);
     void *arg;
-    const unit_scheduler *owner;
+    const unit_scheduler *owner; // null: counted
     end_word end;
 };
 
@@ -59,9 +59,24 @@ void run_half(unit *u, carrier *k) noexcept {
     finish(h, c, k);
 }
 
-[[gnu::noinline]] int wait_for_half(second_half *h) noexcept {
-    h->end.wait();
-    return 0;
+// A scheduler that was opened for the caller's first thread ends when he joins the last one, also in the first half; so
+// the second half, which nobody else may outlive there, counts as a unit.
+[[gnu::noinline]] bool count_if_it_must(second_half *h, slot *w, const carrier *k) noexcept {
+    if (w->owner->registrant != k->current) return false;
+    w->add_created();
+    h->owner = nullptr;
+    return true;
+}
+
+// Another hart has the half, or it is counted.
+[[gnu::noinline]] int end_slowly(second_half *h, slot *w) noexcept {
+    const bool counted = !h->owner, back = counted && w->fresh.pop_if(h);
+    if (!back) h->end.wait();
+    if (!counted) return 0;
+    unit_scheduler *s = w->owner;
+    work_of(core::current_carrier())->add_ended();
+    if (s->all_ended()) end_default_scheduler(s);
+    return back;
 }
 
 second_half &half(comity_fork_t *f) noexcept { return *reinterpret_cast<second_half *>(f); }
@@ -85,7 +100,11 @@ int comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b) {
     h->fn = g;
     h->arg = b;
     h->owner = w->owner;
-    return w->owner->push(*w, h);
+    const bool counted = w->owner->implicit && count_if_it_must(h, w, k);
+    if (w->owner->push(*w, h)) [[likely]]
+        return 1;
+    if (counted) w->add_ended();
+    return 0;
 }
 
 int comity_fork_end(comity_fork_t *fork) {
@@ -93,7 +112,7 @@ int comity_fork_end(comity_fork_t *fork) {
     slot *w = work_of(core::current_context()->on);
     if (w->owner == h.owner && w->fresh.pop_if(&h)) [[likely]]
         return 1;
-    return wait_for_half(&h);
+    return end_slowly(&h, w);
 }
 
 void comity_fork_join(void (*f)(void *), void *a, void (*g)(void *), void *b) {

@@ -108,6 +108,24 @@ TEST(fork_join, the_c_interface_calls_both) {
     EXPECT_EQ(comity_fork_begin(&fork, set, &g), 0) << "outside a scheduler of threads nobody could take it";
 }
 
+TEST(fork_join, the_first_half_may_join_the_last_thread_where_nobody_opened_a_scheduler) {
+    for (int i = 0; i < 100; ++i) {
+        int ran = 0;
+        comity::thread t([&] { ++ran; });
+        int f = 0, g = 0;
+        comity::join(
+            [&] {
+                comity::join([&] { t.join(); }, [&] { ++f; });
+                comity::thread([&] { ++f; }).join();
+            },
+            [&] { ++g; });
+        EXPECT_EQ(ran, 1);
+        EXPECT_EQ(f, 2);
+        EXPECT_EQ(g, 1);
+        EXPECT_STREQ(comity_sched_current() ? "a scheduler" : "none", "none") << "the last fork ends it";
+    }
+}
+
 TEST(fork_join, threads_and_forks_mix) {
     const comity::threads scope;
     std::atomic<int> ran{0};
