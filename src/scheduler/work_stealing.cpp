@@ -360,7 +360,9 @@ void work_stealing::yield(context *c) noexcept {
 // `from`, which waits for something, stops and one that has started goes on. Every few turns not, to look around.
 bool work_stealing::switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept {
     slot &own = *work_of(from->on);
-    return ++own.turns % turns_at_home != 0 && switch_to_started(own, from, after, arg);
+    if ((own.turns + 1) % turns_at_home == 0) return false; // next() counts that turn, and looks around
+    ++own.turns;
+    return switch_to_started(own, from, after, arg);
 }
 
 bool work_stealing::switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept {

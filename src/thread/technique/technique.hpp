@@ -78,7 +78,9 @@ inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
 // it is started in the same way as what has just ended there. Null: none, or it is the turn of something else.
 [[gnu::always_inline]] inline thread *next_alike(unit_scheduler::slot *w,
                                                  void (*run)(unit *, core::carrier *) noexcept) noexcept {
-    if (++w->turns % unit_scheduler::turns_at_home == 0) return nullptr;
+    // Not counted here: the scheduler would take it for another turn, and never look beyond the hart's own queues.
+    if ((w->turns + 1) % unit_scheduler::turns_at_home == 0) return nullptr;
+    ++w->turns;
     if (w->turns % 4 == 0 && w->ready.load(std::memory_order_relaxed) != 0) return nullptr;
     unit *u = w->fresh.pop();
     if (!u) return nullptr;

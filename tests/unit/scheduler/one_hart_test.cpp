@@ -101,3 +101,50 @@ TEST(one_hart, a_scheduler_below_is_not_starved_by_those_that_yield) {
     outside.join();
     below.join();
 }
+
+// Each thread creates the next one, so that the hart always finds something in its own queue.
+namespace {
+struct chain {
+    comity::technique kind;
+    std::atomic<bool> stop{false};
+    static void link(chain *c) {
+        if (!c->stop) comity::thread({.technique = c->kind, .detached = true}, link, c);
+    }
+};
+} // namespace
+
+TEST(one_hart, the_creator_of_a_chain_of_threads_comes_back_whatever_their_technique) {
+    using comity::technique;
+    for (const auto kind : {technique::roc_l, technique::full, technique::full_l, technique::roc, technique::ss,
+                            technique::ss_l, technique::sc, technique::stackless}) {
+        chain c{kind, {}};
+        const comity::threads scope;
+        chain::link(&c);
+        for (int i = 0; i < 5; ++i) comity::this_thread::yield();
+        c.stop = true;
+    }
+}
+
+TEST(one_hart, a_thread_that_sleeps_wakes_while_two_others_hand_a_turn_to_and_fro) {
+    const comity::threads scope;
+    std::atomic<bool> stop{false};
+    comity::semaphore ping(0), pong(0);
+    comity::thread first([&] {
+        while (!stop) {
+            ping.acquire();
+            pong.release();
+        }
+        pong.release();
+    });
+    comity::thread second([&] {
+        while (!stop) {
+            ping.release();
+            pong.acquire();
+        }
+        ping.release();
+    });
+    comity::thread([&] {
+        comity_thread_sleep_for(1'000'000);
+        stop = true;
+    }).join();
+}
