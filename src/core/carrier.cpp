@@ -334,6 +334,13 @@ void post_home(context *native) noexcept {
         k->park.wake();
 }
 
+exception_state *caught_here() noexcept { return reinterpret_cast<exception_state *>(abi::__cxa_get_globals()); }
+
+void leave_handlers() noexcept {
+    const exception_state *here = caught_here();
+    while (here->caught) abi::__cxa_end_catch();
+}
+
 // ---- Workers
 
 namespace {
@@ -380,7 +387,7 @@ bool map_transition_stack(carrier *k) noexcept {
 void init_carrier(carrier *k) noexcept {
     k->tls_base = k->tls_now = tls_base();
     k->slot = current_slot();
-    k->caught = reinterpret_cast<exception_state *>(abi::__cxa_get_globals());
+    k->caught = caught_here();
     k->transition.on = k;
     k->transition.state = context_state::running;
     k->kernel_id = sys::kernel_thread_id();

@@ -105,6 +105,15 @@ inline carrier *current_carrier() noexcept {
     return c ? c->on : nullptr;
 }
 
+// What the C++ runtime keeps of the running context.
+exception_state *caught_here() noexcept;
+inline exception_state *caught_by(const context *running) noexcept {
+    return running->shares_tls ? running->on->caught : caught_here();
+}
+// The running context gives up the handlers of exceptions that it stands in, all of them: ends them, which frees the
+// exceptions.
+void leave_handlers() noexcept;
+
 inline bool on_transition(const carrier *k) noexcept { return k->current == &k->transition; }
 
 // ---- Switching. `from` is the running context. All switch.

@@ -129,9 +129,11 @@ int start_child(thread *t, carrier *k) noexcept {
 
 // ---- Join
 
-// May the calling context run the thread? What runs on a transition context cannot be stopped.
+// May the calling context run the thread? What runs on a transition context cannot be stopped, and a stackless thread
+// must not be: where the caller has its own TLS the transition context cannot stand in for it.
 bool may_run(const thread *t, const carrier *k) noexcept {
-    return k->current != &k->transition || t->how == COMITY_TECHNIQUE_STACKLESS;
+    if (t->how == COMITY_TECHNIQUE_STACKLESS) return k->current->shares_tls || core::on_transition(k);
+    return !core::on_transition(k);
 }
 
 } // namespace
@@ -240,6 +242,7 @@ void comity_thread_exit(void *result) {
     if (t->how == COMITY_TECHNIQUE_STACKLESS) sys::fatal("comity_thread_exit", "a stackless thread ends by returning");
     t->value = result;
     if (t->extended.load(std::memory_order_relaxed)) end_extension(t);
+    core::leave_handlers();
     if (is_on_joiner(t)) leave_joiner(t);
     leave_context(t);
 }

@@ -15,9 +15,11 @@ void call_thread(void *argument, void *) {
     run_function(t);
 }
 
-bool has_room(const context *c) noexcept {
+bool may_run_on(const context *c) noexcept {
     const carrier *k = c->on;
     const std::byte *floor = k->guest == c ? k->transition.floor : c->floor;
+    // comity_thread_exit leaves all handlers of exceptions, and those of the joiner are not the thread's.
+    if (core::caught_by(c)->caught) return false;
     // ThreadSanitizer keeps a stack of calls of its own, which leave_joiner would upset.
     return !core::orders_switches && static_cast<std::byte *>(__builtin_frame_address(0)) > floor;
 }
@@ -25,7 +27,7 @@ bool has_room(const context *c) noexcept {
 } // namespace
 
 void run_on_joiner(thread *t, context *joiner) noexcept {
-    if (t->own_tls || t->stack_size != 0 || !has_room(joiner)) return join_by_call<false>(t, joiner);
+    if (t->own_tls || t->stack_size != 0 || !may_run_on(joiner)) return join_by_call<false>(t, joiner);
     t->join.take(joiner);
     t->c = joiner;
     void *const before = joiner->runs;

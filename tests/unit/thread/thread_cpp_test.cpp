@@ -104,6 +104,41 @@ TEST(cpp_thread, exceptions_in_flight_stay_with_their_threads) {
     EXPECT_EQ(right, 50);
 }
 
+// What a handler handles when its thread leaves by comity_thread_exit is gone; the joiner's exceptions and those of the
+// next thread on the same context are their own.
+TEST(cpp_thread, exit_leaves_a_handler_for_good) {
+    const comity::threads scope;
+    const auto leave = [] {
+        try {
+            throw 1;
+        } catch (int) {
+            comity_thread_exit(nullptr);
+        }
+    };
+    for (const auto how : {technique::roc_l, technique::full, technique::ss_l, technique::sc}) {
+        for (int own_tls = 0; own_tls < 2; ++own_tls) {
+            const comity::thread::attributes a{.technique = how, .own_tls = own_tls != 0};
+            const auto join_in_a_handler = [&] {
+                try {
+                    throw 2;
+                } catch (int) {
+                    thread({.technique = how}, leave).join();
+                    try {
+                        throw;
+                    } catch (int mine) {
+                        EXPECT_EQ(mine, 2);
+                    }
+                }
+                EXPECT_FALSE(std::current_exception());
+            };
+            join_in_a_handler();
+            thread(a, join_in_a_handler).join();
+            thread(a, leave).join();
+            thread(a, [] { EXPECT_FALSE(std::current_exception()); }).join();
+        }
+    }
+}
+
 TEST(cpp_thread, the_scope_waits_for_detached_threads) {
     std::atomic<int> done{0};
     {

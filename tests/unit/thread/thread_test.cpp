@@ -175,6 +175,21 @@ TEST_P(thread_kinds, self_is_the_handle_and_null_outside) {
     EXPECT_EQ(comity_thread_self(), nullptr);
 }
 
+TEST_P(thread_kinds, self_is_the_handle_in_a_stackless_thread_that_it_joins) {
+    comity_thread_t *t = create(
+        [](void *) -> void * {
+            const comity_thread_attr_t a{COMITY_TECHNIQUE_STACKLESS, 0, 0, 0};
+            comity_thread_t *inner = nullptr;
+            if (comity_thread_create(
+                    &inner, &a, [](void *) -> void * { return comity_thread_self(); }, nullptr) != 0)
+                return nullptr;
+            comity_thread_t *const handle = inner;
+            return join(inner) == handle ? comity_thread_self() : nullptr;
+        },
+        nullptr);
+    EXPECT_EQ(join(t), t);
+}
+
 TEST_P(thread_kinds, a_thread_may_be_joined_by_a_kernel_thread_that_holds_no_hart) {
     ASSERT_EQ(comity_threads_begin(), 0);
     comity_thread_t *t = create(
