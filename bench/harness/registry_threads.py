@@ -85,7 +85,7 @@ def _point(n: int, d: int, order: str) -> Case:
     joined = "" if order == "forward" else ", joined in reverse"
     return Case(point_name(n, d, order), f"N = {n}, D = {d} %{joined}", FORKJOIN, "forkjoin", [], _point_contenders(n, d, order),
                 f"n{n}-d{d}-{order}", "cycles", _point_bars(n, d, order), sampled=False, together="forkjoin", fixed_variant=True,
-                shown=(n, d, order) in SHOWN, quick=["--point-ms", "1"], regions=1_000_000,
+                shown=(n, d, order) in SHOWN, quick=["--point-ms", "3"], regions=1_000_000,
                 counted=["--n", str(n), "--d", str(d), "--reverse", "0" if order == "forward" else "1"])
 
 
@@ -98,13 +98,14 @@ def forkjoin_points() -> List[Case]:
 
 def _tree(program: str, title: str, workers: int, bars: Sequence[Bar], without: Sequence[str] = (), name: str = "",
           arguments: Sequence[str] = ()) -> Case:
-    names = ["comity", "comity-pair", "tbb", "libgomp", "libomp", "rayon", "go", "argobots", "massivethreads", "qthreads", "libfork"]
+    names = ["comity", "comity-pair", "tbb", "libgomp", "libomp", "rayon", "go", "argobots-deques", "massivethreads", "qthreads",
+             "libfork"]  # not Argobots with queues: it goes breadth first
     if workers == 1:
         names.append("serial")
     contenders = [name for name in names if name not in without]
     return Case(f"{name or program}-{workers}", f"{title}, {workers} worker{'s' if workers > 1 else ''}", TREES, program,
                 ["--workers", str(workers), *arguments], contenders, "seconds", "s", list(bars), ["seconds_low"], repeats=0.6, sampled=False,
-                once=["go", "qthreads", "libgomp"], quick=["--samples", "1"], regions=1)
+                once=["go", "qthreads", "libgomp", "libomp"], quick=["--samples", "1"], regions=1)
 
 
 TREE_CASES = [
