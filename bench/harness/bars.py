@@ -20,7 +20,7 @@ KINDS: Mapping[str, Tuple[Callable[[float, float], float], bool, str, str]] = {
 
 
 def wording(bar: Bar, unit: str, short: bool = False) -> str:
-    peer = (bar.peer or "") + (f" in {bar.case}" if bar.case else "")
+    peer = ("the best of " if "*" in (bar.peer or "") else "") + (bar.peer or "") + (f" in {bar.case}" if bar.case else "")
     return KINDS[bar.kind][3 if short else 2].format(limit=bar.limit, peer=peer, unit=unit)
 
 

@@ -63,7 +63,7 @@ def _draw_panel(axes, title: str, curves: Mapping[str, Curve], contenders: Mappi
     axes.set_ylabel("cycles for a creation and a join", fontsize=8)
     axes.grid(True, which="both", linewidth=0.3)
     if curves:
-        axes.legend(fontsize=6, loc="best")
+        axes.legend(fontsize=6, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
 
 
 def draw_figure(path: Path, heading: str, panels: Sequence[Tuple[str, Dict[str, Curve]]], contenders: Mapping[str, Contender],
@@ -77,7 +77,7 @@ def draw_figure(path: Path, heading: str, panels: Sequence[Tuple[str, Dict[str, 
         return False
     if not any(len(points) > 1 for _, curves in panels for points in curves.values()):
         return False
-    figure, grid = pyplot.subplots(2, 2, figsize=(12, 9), dpi=100)
+    figure, grid = pyplot.subplots(2, 2, figsize=(14, 9), dpi=100)
     for axes, (title, curves) in zip(grid.flat, panels):
         _draw_panel(axes, title, curves, contenders, over_n)
     figure.suptitle(heading, fontsize=10)

@@ -61,16 +61,20 @@ def _draw_bars(path: Path, heading: str, axis: str, rows: Sequence[Tuple[str, Ma
     names = [name for name in names if any(name in row for _, row in rows)]
     if not rows or not names:
         return False
-    figure, axes = pyplot.subplots(figsize=(9, 1.2 + max(0.55, 0.1 * len(names)) * len(rows)), dpi=120)
+    # A row is as high as it has bars: many contenders take part in a few rows only.
+    heights = [0.25 + 0.8 * sum(name in found for name in names) / len(names) for _, found in rows]
+    tops = [sum(heights[:row]) for row in range(len(rows))]
     height = 0.8 / len(names)
-    for place, name in enumerate(names):
-        at = [row + place * height for row, (_, found) in enumerate(rows) if name in found]
+    figure, axes = pyplot.subplots(figsize=(9, 1.2 + max(0.5, 0.09 * len(names)) * sum(heights)), dpi=120)
+    for name in names:
+        at = [tops[row] + height * [one for one in names if one in found].index(name) for row, (_, found) in enumerate(rows) if name in found]
         widths = [found[name] for _, found in rows if name in found]
         drawn = axes.barh(at, [width - 1 for width in widths], height=height, left=1, color=colours[name], label=contenders[name].title)
         axes.bar_label(drawn, [f" {width:,.3g}×" if width < 1000 else f" {width:,.0f}×" for width in widths],
                        fontsize=7 if len(names) < 8 else 5)
     axes.set_xscale("log")
-    axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], [title for title, _ in rows], fontsize=8)
+    axes.set_yticks([top + (tall - 0.25) / 2 - height / 2 for top, tall in zip(tops, heights)], [title for title, _ in rows], fontsize=8)
+    axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.axvline(1, color="black", linewidth=0.8)
     low, high = axes.get_xlim()

@@ -132,7 +132,7 @@ def _barrier(threads: int, limit: float, go: float, argobots: float, massive: fl
     bars = [goal(limit), ratio(limit / go, "go"), ratio(limit / argobots, "argobots"), ratio(limit / massive, "massivethreads"),
             ratio(1, "*")]
     return Case(f"barrier-{threads}", f"barrier of {threads}", SYNC, "barrier",
-                ["--threads", str(threads), "--episodes", str(2000 // threads)], SYNC_PEERS, "ns", "ns",
+                ["--threads", str(threads)], SYNC_PEERS, "ns", "ns",
                 bars, ["context_switches"], sampled=False, quick=["--budget-s", "0.1"])
 
 

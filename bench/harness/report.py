@@ -228,9 +228,14 @@ def as_json(suite: Suite, results: Results, conditions: Mapping[str, str]) -> st
         verdicts = [{"bar": wording(bar, case.unit), "of": bar.who, "source": bar.source, "verdict": outcome, "reached": reached}
                     for bar in case.bars for outcome, reached in [verdict(bar, case, results)]]
         cases.append({"name": case.name, "title": case.title, "metric": case.metric, "unit": case.unit, "bars": verdicts,
-                      "contenders": {name: _outcome_json(one, results[case.name].get("comity"))
+                      "contenders": {name: _outcome_json(one, results[case.name].get("comity")) if case.shown else _point_json(one)
                                      for name, one in results[case.name].items()}})
     return json.dumps({"suite": suite.name, "conditions": dict(conditions), "cases": cases}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _point_json(one: Outcome) -> dict:
+    """Of a point of a curve, in short: there are very many."""
+    return {"values": one.values, **({"failures": one.failures} if one.failures else {})}
 
 
 def _outcome_json(one: Outcome, subject: Optional[Outcome]) -> dict:
