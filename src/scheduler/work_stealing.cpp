@@ -229,12 +229,12 @@ context *work_stealing::take(const void *what) noexcept {
     return c;
 }
 
-unit *work_stealing::steal_fresh(carrier *k) noexcept {
+unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id),
                    from = core::chaos_on ? core::chaos_random() % harts : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
         slot &victim = slots[(from + i) % harts];
-        if (victim.fresh.empty()) continue;
+        if (victim.fresh.empty() || (!own_too && &victim == work_of(k))) continue;
         if (unit *u = victim.fresh.steal()) {
             ++k->count.steals;
             return u;
@@ -278,7 +278,7 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
         if (context *c = take_ready(own)) core::resume(k, c);
         if (core::home_ready(k, this)) core::go_home(k, this);
         if (context *c = steal_ready(k)) core::resume(k, c);
-        if (unit *u = steal_fresh(k)) return u->run(u, k);
+        if (unit *u = steal_fresh(k, false)) return u->run(u, k);
         if (core::sched *child = children_.pick()) core::enter(k, child);
         if (!wait_for_work(k)) {
             tell_closer();
@@ -304,7 +304,8 @@ void work_stealing::look_beyond(carrier *k) noexcept {
             if (core::home_ready(k, this)) core::go_home(k, this);
             break;
         default:
-            if (unit *u = steal_fresh(k)) return u->run(u, k);
+            // The hart's own oldest one now and then, or ever newer ones would keep it waiting.
+            if (unit *u = steal_fresh(k, turn % turns_at_home == turns_at_home - 1)) return u->run(u, k);
         }
     }
 }

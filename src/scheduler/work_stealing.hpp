@@ -41,7 +41,7 @@ private:
     work_stealing() = default;
     ~work_stealing();
     context *take_ready(slot &s) noexcept;
-    unit *steal_fresh(carrier *k) noexcept;
+    unit *steal_fresh(carrier *k, bool own_too) noexcept;
     context *steal_ready(carrier *k, unsigned from = 0) noexcept;
     void ask_for_harts(unsigned n) noexcept;
     bool should_give_way(carrier *k) noexcept;
