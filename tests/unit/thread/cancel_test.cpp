@@ -119,6 +119,8 @@ TEST_P(threads_that_wait, are_cancelled_where_they_test_for_it_and_where_they_jo
             return p;
         },
         nullptr);
+    // else its joiner might run it, and wait for it without looking
+    while (comity_thread_state(other) != COMITY_THREAD_SUSPENDED) comity_thread_yield();
     comity_thread_t *tests = create(
         [](void *) -> void * {
             ++steps;
