@@ -79,6 +79,7 @@ int run_bench(const bench_request &request) {
     if (!place.is_build) words.emplace_back("--no-write"); // there is no page to rewrite
     words.insert(words.end(), request.arguments.begin(), request.arguments.end());
     std::vector<char *> raw;
+    raw.reserve(words.size() + 1);
     for (std::string &word : words) raw.push_back(word.data());
     raw.push_back(nullptr);
     ::execv(python.c_str(), raw.data());
