@@ -1,7 +1,8 @@
 """gdb commands for Comity: the contexts of the process and where the parked ones stand.
 
     (gdb) source /usr/share/comity/comity-gdb.py
-    (gdb) comity threads        every context: id, kind, state, kernel thread, where it is parked
+    (gdb) comity threads        every context: id, kind, state, kernel thread, the technique and name of the user-level
+                                thread that it runs, where it is parked
     (gdb) comity bt ID          the backtrace of context ID (or: comity bt all)
 
 Reads the chunks of contexts that src/core/context.cpp keeps and the frame that src/core/arch saves; needs libcomity's debug information.
@@ -10,6 +11,9 @@ Reads the chunks of contexts that src/core/context.cpp keeps and the frame that 
 import gdb
 
 STATES = ["fresh", "running", "parked", "exited"]
+# comity_technique_t (include/comity/thread.h)
+TECHNIQUES = ["roc_l", "full", "full_l", "roc", "roc_l", "ss", "ss_l", "sc", "stackless", "c_full", "c_full_e", "c_roc",
+              "c_roc_e", "automatic"]
 # Offsets in the frame at a parked context's saved stack pointer (src/core/arch/switch_*.S), and what is above the frame.
 FRAMES = {
     "x86-64": ({"r15": 8, "r14": 16, "r13": 24, "r12": 32, "rbx": 40, "rbp": 48, "rip": 56}, "rsp", 64),
@@ -67,6 +71,19 @@ def kind(c):
     return "full" if int(c["tls_base"]) else "bare"
 
 
+def thread(c):
+    """The technique and the name of the user-level thread whose function the context executes: two strings."""
+    if state(c) not in ("running", "parked") or not int(c["runs"]):
+        return "", ""
+    try:
+        t = c["runs"].cast(gdb.lookup_type("comity_thread").pointer()).dereference()
+        technique = TECHNIQUES[int(t["how"])]
+        more = t["more"]["_M_b"]["_M_p"]
+        return technique, more["name"].string() if int(more) else ""
+    except (gdb.error, IndexError):
+        return "?", ""  # another C++ library, or something else than a thread
+
+
 def kernel_thread(c):
     return int(c["on"]["kernel_id"]) if state(c) == "running" and int(c["on"]) else None
 
@@ -113,20 +130,22 @@ class Comity(gdb.Command):
 
 
 class Threads(gdb.Command):
-    """Lists every context: id, kind, state, kernel thread, and where the parked ones stand."""
+    """Lists every context: id, kind, state, kernel thread, its thread's technique and name, and where the parked ones
+    stand."""
 
     def __init__(self):
         super().__init__("comity threads", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
-        print(f"{'id':>6} {'kind':<7} {'state':<8} {'kernel':>8}  where")
+        print(f"{'id':>6} {'kind':<7} {'state':<8} {'kernel':>8}  {'technique':<9} {'name':<16}  where")
         for c in contexts():
             where = ""
             if state(c) == "parked":
                 lines = [l for l in backtrace(c, 12).splitlines() if l.startswith("#")]
-                inner = [l for l in lines if "comity::" not in l and "comity_arch" not in l]
+                inner = [l for l in lines if not any(s in l for s in ("comity::", "comity_arch", " std::"))]
                 where = (inner or lines or [""])[0].split(None, 1)[-1]
-            print(f"{int(c['id']):>6} {kind(c):<7} {state(c):<8} {kernel_thread(c) or '':>8}  {where}")
+            technique, name = thread(c)
+            print(f"{int(c['id']):>6} {kind(c):<7} {state(c):<8} {kernel_thread(c) or '':>8}  {technique:<9} {name:<16}  {where}")
 
 
 class Backtrace(gdb.Command):

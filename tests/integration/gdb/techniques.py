@@ -1,0 +1,14 @@
+"""In gdb, at the end of techniques.cpp: a parked thread of each technique is listed under its name, where it stands."""
+
+import gdb
+
+lines = gdb.execute("comity threads", to_string=True).splitlines()
+missing = []
+for technique in ("full", "full_l", "roc", "roc_l", "ss", "ss_l", "sc", "c_full", "c_full_e", "c_roc", "c_roc_e", "automatic"):
+    name = f"named-{technique}"
+    if not any(f" parked " in l and f" {technique} " in l and f" {name} " in l for l in lines):
+        missing.append(technique)
+below = gdb.execute("comity bt all", to_string=True).count("parked_below_here (")
+if below != 12:
+    missing.append(f"12 backtraces, but {below}")
+print("\n".join(lines) + f"\nmissing: {missing}" if missing else "every technique was found")
