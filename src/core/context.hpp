@@ -42,7 +42,7 @@ struct alignas(64) comity_context {
     comity::core::sched *owner = nullptr;  // its scheduler; null: an adopted thread outside every scheduler
     comity::core::carrier *home = nullptr; // native contexts: the only carrier that may run it
     comity::core::context *next = nullptr; // link in a list of its scheduler or of a synchronisation object
-    void *runs = nullptr;                  // the thread whose function it executes (thread layer), or null
+    void *runs = nullptr;                  // the unit (thread layer: a thread) whose function it executes, or null
     bool shares_tls = false;               // bare, native or promoted: others run on the same TLS block
     comity::core::context_state state = comity::core::context_state::fresh;
     bool broken = false;   // since it was started it was stopped and resumed, so it cannot end by a return

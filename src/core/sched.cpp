@@ -125,6 +125,23 @@ void give_way(carrier *k) noexcept {
     transfer(k, callback::yield, handle(root));
 }
 
+// One step, as in give_way. Somebody else is in the scheduler at that moment; before the last one can leave it takes
+// what is wanted here, and so sees what this hart leaves behind. The parent is not asked: it would send one hart too
+// many.
+void leave_surplus(carrier *k, std::uint32_t most, bool leaves_work) noexcept {
+    chaos_point();
+    sched *s = k->current_sched, *parent = s->parent;
+    std::uint64_t a = s->account.load(std::memory_order_relaxed);
+    std::uint64_t to = 0;
+    do {
+        if (sched::harts_of(a) <= most || (a & sched::closing)) return;
+        to = a - sched::one_hart + (leaves_work && sched::wanted_of(a) == 0 ? sched::one_wanted : 0);
+    } while (!s->account.compare_exchange_weak(a, to, std::memory_order_acq_rel, // acq_rel[account]
+                                               std::memory_order_relaxed));
+    become(k, parent);
+    transfer(k, callback::yield, handle(s));
+}
+
 void block(carrier *k, context *c) noexcept {
     ++k->count.blocks;
     transfer(k, callback::block, c);

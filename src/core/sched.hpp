@@ -84,6 +84,9 @@ void end_sched(sched *s, std::uint64_t own) noexcept;
 [[noreturn]] COMITY_SHARED void yield(carrier *k) noexcept;
 // Leaves the current scheduler, a root, although it has work, for somebody else who waits: it wants a hart again.
 [[noreturn]] COMITY_SHARED void give_way(carrier *k) noexcept;
+// Leaves the current scheduler if more than `most` (at least 1) harts are in it and below it; else returns.
+// `leaves_work`: then one is wanted, so that a hart which stays looks again before it goes.
+void leave_surplus(carrier *k, std::uint32_t most, bool leaves_work) noexcept;
 [[noreturn]] COMITY_SHARED void block(carrier *k, context *c) noexcept;
 COMITY_SHARED void unblock(context *c) noexcept;
 // May the native context of this adopted carrier go on, in `s` or a scheduler below it?

@@ -25,7 +25,7 @@ public:
         }
     }
 
-    // Owner. False: no memory to grow.
+    // Owner. False: no memory to grow, or it is closed.
     [[gnu::always_inline]] bool push(T *item) noexcept {
         const std::int64_t b = bottom_.load(std::memory_order_relaxed);
         ring *r = ring_.load(std::memory_order_relaxed);
@@ -55,6 +55,12 @@ public:
         return take_newest(b);
     }
 
+    // Owner. A closed deque takes nothing, until it is opened again: for a scheduler that keeps another order. That
+    // costs push nothing, since it finds a top so old that it goes the slow way.
+    void close() noexcept { seen_top_ = closed; }
+    void open() noexcept { seen_top_ = top_.load(std::memory_order_acquire); } // acquire[deque-top]
+    bool is_closed() const noexcept { return seen_top_ == closed; }
+
     // Anybody. The oldest item; null when there is none or somebody else was faster.
     T *steal() noexcept {
         std::int64_t t = top_.load(std::memory_order_acquire); // acquire[deque-top]
@@ -76,6 +82,7 @@ public:
     }
 
 private:
+    static constexpr std::int64_t closed = INT64_MIN / 2;
     struct ring {
         std::int64_t mask;
         ring *older; // kept until the end: a thief may still read it
@@ -107,6 +114,7 @@ private:
     }
 
     [[gnu::noinline]] bool push_into_full(T *item) noexcept {
+        if (is_closed()) return false;
         const std::int64_t b = bottom_.load(std::memory_order_relaxed);
         ring *r = ring_.load(std::memory_order_relaxed);
         seen_top_ = top_.load(std::memory_order_acquire); // acquire[deque-top]

@@ -17,6 +17,8 @@ struct unit_scheduler;
 namespace core {
 
 struct unit_hooks {
+    // A fresh unit of the calling hart, for whose order the deque is not. False: no memory.
+    bool (*push)(unit_scheduler *self, unit *u) noexcept;
     // There is a new unit, and harts that do not know of it.
     void (*call_help)(unit_scheduler *self) noexcept;
     // Lets others run, if there are any. May switch.
@@ -61,6 +63,11 @@ struct unit_scheduler : core::sched {
     static constexpr unsigned turns_at_home = 16;
     slot *slots = nullptr; // one for each hart, and one for those who have none
     unsigned harts = 0;    // how many there are
+    // At most so many shall be in the scheduler and below it, at least 1; written by the scheduler's contexts.
+    std::atomic<unsigned> most{0};
+    // Are units run in an order of the scheduler's, so that also what could go on at once waits its turn? A hint.
+    std::atomic<bool> ordered{false};
+    bool keeps_order() const noexcept { return ordered.load(std::memory_order_relaxed); }
     bool implicit = false; // opened for the first thread that its registrant created, who may not know of it
 
     // There is one hart: what only harts touch has no rival.
@@ -68,6 +75,11 @@ struct unit_scheduler : core::sched {
 
     // A fresh unit for the scheduler, on the calling hart, whose slot it is. False: no memory for its queue.
     [[gnu::always_inline]] bool push(slot &own, unit *u) noexcept {
+        return push_parent(own, u) || hooks->units->push(this, u);
+    }
+    // A context that waits while a child of its runs first, by its own unit; also such a unit is fresh where the newest
+    // goes first. False: it is to be made ready instead.
+    [[gnu::always_inline]] bool push_parent(slot &own, unit *u) noexcept {
         if (!own.fresh.push(u)) [[unlikely]]
             return false;
         // Without a fence: the work is not lost if a hart leaves at this moment, the calling one will come to it, or
@@ -76,10 +88,10 @@ struct unit_scheduler : core::sched {
             hooks->units->call_help(this);
         return true;
     }
-    // Not all harts are here, and none is wanted yet?
+    // Not as many harts as may be are here, and none is wanted yet?
     bool could_use_harts() const noexcept {
         constexpr std::uint64_t harts_and_wanted = one_pin - 1; // any wanted one makes it more than there are harts
-        return (account.load(std::memory_order_relaxed) & harts_and_wanted) < harts;
+        return (account.load(std::memory_order_relaxed) & harts_and_wanted) < most.load(std::memory_order_relaxed);
     }
     // A unit that lives was created and has not ended; only a unit that lives, or the registrant, creates others. So
     // when the sum of those that ended, read first, equals the sum of those created, none lived in between. The

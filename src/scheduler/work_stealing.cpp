@@ -23,7 +23,7 @@ void on_hart(comity_sched_t *self) { as_own(self)->next(core::current_carrier())
 void on_enter(comity_sched_t *self) {
     carrier *k = core::current_carrier();
     as_own(self)->arrives(k);
-    as_own(self)->next(k);
+    as_own(self)->start_here(k);
 }
 void on_yield(comity_sched_t *self, comity_sched_t *) { on_hart(self); }
 void on_block(comity_sched_t *self, comity_context_t *) { on_hart(self); }
@@ -35,6 +35,7 @@ constexpr comity_sched_callbacks_t callbacks{nullptr,  on_unregister, on_request
                                              on_yield, on_block,      on_unblock};
 
 constexpr core::unit_hooks unit_callbacks{
+    [](unit_scheduler *s, unit *u) noexcept { return as_own(s)->push_in_order(u); },
     [](unit_scheduler *s) noexcept { as_own(s)->call_help(); },
     [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
     [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); },
@@ -76,7 +77,7 @@ constexpr core::sched_hooks hooks{other_work,
 
 // ---- Begin and end
 
-work_stealing *work_stealing::open() noexcept {
+work_stealing *work_stealing::open(policy *p) noexcept {
     core::ensure_started();
     const unsigned n = base().hart_count();
     auto *s = new (std::nothrow) work_stealing;
@@ -85,10 +86,18 @@ work_stealing *work_stealing::open() noexcept {
     if (!s || !slots) {
         ::operator delete (slots, std::align_val_t{alignof(slot)});
         delete s;
+        delete p;
         return nullptr;
     }
-    for (unsigned i = 0; i <= n; ++i) new (&slots[i]) slot(s, i, n > 1);
+    s->policy_.store(p, std::memory_order_relaxed);
+    if (p) s->kind_.store(p->kind, std::memory_order_relaxed);
+    s->ordered.store(p != nullptr, std::memory_order_relaxed);
+    for (unsigned i = 0; i <= n; ++i) {
+        new (&slots[i]) slot(s, i, n > 1);
+        if (p) slots[i].fresh.close();
+    }
     s->harts = n;
+    s->most.store(n, std::memory_order_relaxed);
     s->slots = slots;
     core::register_sched(s, &scheduler::callbacks);
     s->hooks = &scheduler::hooks;
@@ -98,12 +107,13 @@ work_stealing *work_stealing::open() noexcept {
 }
 
 work_stealing::~work_stealing() {
+    delete policy_.load(std::memory_order_relaxed);
     for (unsigned i = 0; slots && i <= harts; ++i) slots[i].~slot();
     ::operator delete (slots, std::align_val_t{alignof(slot)});
 }
 
 void work_stealing::close() noexcept {
-    while (!all_ended())
+    while (!all_ended() || has_unfinished())
         core::pause(
             registrant,
             [](context *, void *self) {
@@ -134,7 +144,8 @@ void work_stealing::make_ready(context *first, context *last, unsigned n) noexce
         core::post_home(first);
     } else {
         carrier *k = core::current_carrier();
-        enqueue(slots[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, n);
+        line_up(slots[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, n,
+                occasion::ready);
         call_harts(n);
     }
     unpin();
@@ -151,13 +162,18 @@ void work_stealing::put_on(context *c, unsigned hart) noexcept {
 }
 
 void work_stealing::enqueue(slot &s, context *first, context *last, unsigned n) noexcept {
-    last->next = nullptr;
     const bool shared = needs_lock(s);
     if (shared) s.lock.lock();
+    append(s, first, last, n);
+    if (shared) s.lock.unlock();
+}
+
+// With the slot's lock, where it is needed.
+void work_stealing::append(slot &s, context *first, context *last, unsigned n) noexcept {
+    last->next = nullptr;
     (s.first ? s.last->next : s.first) = first;
     s.last = last;
     s.ready.store(s.ready.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-    if (shared) s.lock.unlock();
 }
 
 // The calling hart, which stays in the scheduler and comes to it itself, puts a context that yielded behind the others.
@@ -174,10 +190,11 @@ void work_stealing::call_harts(unsigned n) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
     std::uint64_t a = account.load(std::memory_order_relaxed);
     if (wanted_of(a) != 0) return;
-    const std::uint32_t missing = harts_of(a) < harts ? harts - harts_of(a) : 1, wanted = n < missing ? n : missing;
+    const std::uint32_t may = most.load(std::memory_order_relaxed), missing = harts_of(a) < may ? may - harts_of(a) : 1,
+                        wanted = n < missing ? n : missing;
     want(wanted);
     a = account.load(std::memory_order_relaxed); // all may have left before they could find it wanted
-    if (harts_of(a) < harts) parent->callbacks->request(handle(parent), handle(this), static_cast<int>(wanted));
+    if (harts_of(a) < may) parent->callbacks->request(handle(parent), handle(this), static_cast<int>(wanted));
 }
 
 void work_stealing::ask_for_harts(unsigned n) noexcept {
@@ -192,13 +209,13 @@ void work_stealing::child_wants(core::sched *child) noexcept {
 
 // ---- Work is found
 
-bool work_stealing::has_work(const carrier *k) const noexcept { return core::home_ready(k, this) || has_queued(); }
+bool work_stealing::has_work(const carrier *k) noexcept { return core::home_ready(k, this) || has_queued(); }
 
-bool work_stealing::has_queued() const noexcept {
+bool work_stealing::has_queued() noexcept {
     if (!children_.empty()) return true;
     for (unsigned i = 0; i <= harts; ++i)
         if (slots[i].ready.load(std::memory_order_relaxed) != 0 || !slots[i].fresh.empty()) return true;
-    return false;
+    return in_order() && has_in_order();
 }
 
 context *work_stealing::take_ready(slot &s) noexcept {
@@ -275,6 +292,9 @@ void work_stealing::next(carrier *k) noexcept {
 // There is nothing fresh here. Returns after a unit has ended without being stopped.
 void work_stealing::find_work(carrier *k, slot &own) noexcept {
     for (;;) {
+        settle(own);
+        if (in_order())
+            if (unit *u = pick(own)) return u->run(u, k);
         if (context *c = take_ready(own)) core::resume(k, c);
         if (core::home_ready(k, this)) core::go_home(k, this);
         if (context *c = steal_ready(k)) core::resume(k, c);
@@ -291,6 +311,8 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
 // Work beyond the hart's own queues: it would never be found while those are not empty. Everything there has its turn.
 void work_stealing::look_beyond(carrier *k) noexcept {
     if (should_give_way(k)) give_way(k);
+    if (is_surplus()) leave_if_surplus(k);
+    settle(*work_of(k));
     const unsigned turn = work_of(k)->turns / turns_at_home;
     for (unsigned i = 0; i < 4; ++i) {
         switch ((turn + i) % 4) {
@@ -325,6 +347,17 @@ void work_stealing::give_way(carrier *k) noexcept {
     if (has_queued()) core::give_way(k);
     tell_closer(); // as in next()
     core::yield(k);
+}
+
+// The hart has just come.
+void work_stealing::start_here(carrier *k) noexcept {
+    if (is_surplus()) leave_if_surplus(k);
+    settle(*work_of(k));
+    next(k);
+}
+
+void work_stealing::leave_if_surplus(carrier *k) noexcept {
+    if (!core::home_ready(k, this)) core::leave_surplus(k, most.load(std::memory_order_relaxed), has_queued());
 }
 
 // A hart of a root waits a little before it leaves: new work mostly follows soon.
@@ -392,7 +425,8 @@ void work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept 
 
 // Is there anything that a hart which always finds something in its own queues would never come to?
 bool work_stealing::has_beyond(carrier *k, const slot &own) noexcept {
-    if (!children_.empty() || core::home_ready(k, this) || should_give_way(k)) return true;
+    if (!children_.empty() || core::home_ready(k, this) || should_give_way(k) || is_surplus() || in_order())
+        return true;
     for (unsigned i = 0; i <= harts; ++i)
         if (&slots[i] != &own && (slots[i].ready.load(std::memory_order_relaxed) != 0 || !slots[i].fresh.empty()))
             return true;
@@ -401,7 +435,7 @@ bool work_stealing::has_beyond(carrier *k, const slot &own) noexcept {
 
 void work_stealing::yield_and_look_around(context *c, void *self) {
     auto *s = static_cast<work_stealing *>(self);
-    s->put_back(c);
+    s->line_up_yielded(c);
     s->look_beyond(core::current_carrier());
     s->next(core::current_carrier());
 }
@@ -409,14 +443,14 @@ void work_stealing::yield_and_look_around(context *c, void *self) {
 void work_stealing::yield_to_fresh(context *c, void *self) {
     auto *s = static_cast<work_stealing *>(self);
     carrier *k = core::current_carrier();
-    s->put_back(c);
+    s->line_up_yielded(c);
     if (unit *u = work_of(k)->fresh.pop()) u->run(u, k);
     s->next(k);
 }
 
 void work_stealing::yield_to_any(context *c, void *self) {
     auto *s = static_cast<work_stealing *>(self);
-    s->put_back(c);
+    s->line_up_yielded(c);
     s->next(core::current_carrier());
 }
 

@@ -1,12 +1,13 @@
 // A scheduler of units in the tree: each hart has a deque of fresh units, newest first, and a queue of contexts that
 // may go on, oldest first; a hart without work steals, and gives itself back to the parent when there is nothing.
-// Protocols: README.md.
+// A policy, if it has one, keeps the units in place of these queues (ordered.cpp). Protocols: README.md.
 #pragma once
 
 #include "core/child_list.hpp"
 #include "core/spinlock.hpp"
 #include "pool/deque.hpp"
 #include "pool/unit.hpp"
+#include "scheduler/policy/policy.hpp"
 
 #include <atomic>
 
@@ -18,12 +19,23 @@ using core::context;
 class work_stealing : public unit_scheduler {
 public:
     // Registers a new scheduler with the calling context, which belongs to it until close(). Null: no memory. Any
-    // thread or context. May switch.
-    static work_stealing *open() noexcept;
+    // thread or context. May switch. `p` is its own from now on, also if there is no memory; null: work stealing.
+    static work_stealing *open(policy *p = nullptr) noexcept;
     // Waits until every unit has ended and every hart has gone, then ends the scheduler. The context that opened it.
     // May switch.
     void close() noexcept;
 
+    // A context of the scheduler, on its hart; notify: anybody, while the scheduler lives. Never switch.
+    void replace(policy *next) noexcept;
+    void set_most(unsigned n) noexcept;
+    void notify() noexcept {
+        pin();
+        call_harts(1);
+        unpin();
+    }
+    comity_scheduler_kind_t kind() const noexcept { return kind_.load(std::memory_order_relaxed); }
+
+    bool push_in_order(unit *u) noexcept;
     void call_help() noexcept { ask_for_harts(1); }
     void yield(context *c) noexcept;
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
@@ -34,8 +46,9 @@ public:
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
     void arrives(const carrier *k) noexcept { work_of(k)->entered_at = sys::ticks(); }
+    [[noreturn]] void start_here(carrier *k) noexcept;
     [[noreturn]] void next(carrier *k) noexcept;
-    bool has_work(const carrier *k) const noexcept;
+    bool has_work(const carrier *k) noexcept;
 
 private:
     work_stealing() = default;
@@ -48,9 +61,31 @@ private:
     [[noreturn]] void give_way(carrier *k) noexcept;
     void find_work(carrier *k, slot &own) noexcept;
     void look_beyond(carrier *k) noexcept;
-    bool has_queued() const noexcept;
+    bool has_queued() noexcept;
     void put_back(context *c) noexcept;
     void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
+    static void append(slot &s, context *first, context *last, unsigned n) noexcept;
+    void leave_if_surplus(carrier *k) noexcept;
+    bool is_surplus() const noexcept {
+        return core::sched::harts_of(account.load(std::memory_order_relaxed)) > most.load(std::memory_order_relaxed);
+    }
+
+    // With a policy: ordered.cpp.
+    bool in_order() const noexcept {
+        return policy_.load(std::memory_order_relaxed) || spare_count_.load(std::memory_order_relaxed) != 0;
+    }
+    void line_up(slot &s, context *first, context *last, unsigned n, occasion why) noexcept;
+    void line_up_yielded(context *c) noexcept;
+    unit *pick(slot &own) noexcept;
+    bool has_in_order() noexcept;
+    bool has_unfinished() noexcept;
+    void settle(slot &own) noexcept;
+    void hand(policy *p, unit *u, occasion why) noexcept;
+    void keep(unit *u) noexcept;
+    unit *take_spare() noexcept;
+    void move_queues(policy *to) noexcept;
+    void move_units(policy &from, policy *to, slot &own) noexcept;
+    void move_unit(policy *to, slot &own, unit *u) noexcept;
     void call_harts(unsigned n) noexcept;
     bool switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept;
     void yield_to_shared(carrier *k, context *c, slot &own) noexcept;
@@ -64,6 +99,13 @@ private:
     void tell_closer() noexcept;
 
     core::child_list children_;
+    // Read under the lock of one slot, written under those of all.
+    std::atomic<policy *> policy_{nullptr};
+    std::atomic<comity_scheduler_kind_t> kind_{COMITY_SCHEDULER_WORK_STEALING}; // the policy's
+    // Units that a policy had no memory for, by unit::next, under spare_lock_, which is taken after slots' locks.
+    core::spinlock spare_lock_;
+    unit *spare_first_ = nullptr, *spare_last_ = nullptr;
+    std::atomic<std::size_t> spare_count_{0};
     alignas(64) std::atomic<bool> closing_{
         false}; // the registrant waits for the last unit; whoever clears it unblocks him
 };

@@ -22,8 +22,9 @@ bool end_word::replace_open(std::uintptr_t what, std::uintptr_t &before) noexcep
 // On the transition context: the waiter is off its stack.
 void end_word::park(context *c, void *self) {
     carrier *k = core::current_carrier();
-    std::uintptr_t before = open;
-    if (static_cast<end_word *>(self)->replace_open(reinterpret_cast<std::uintptr_t>(c), before)) core::block(k, c);
+    std::uintptr_t me = reinterpret_cast<std::uintptr_t>(c), before = open;
+    if (const unit_scheduler::slot *w = work_of(k); w && w->owner->keeps_order()) me |= in_turn;
+    if (static_cast<end_word *>(self)->replace_open(me, before)) core::block(k, c);
     core::resume(k, c);
 }
 

@@ -12,6 +12,8 @@ class end_word {
 public:
     // Nobody waits and it has not ended; it has; nobody will wait. Else: the context that waits.
     static constexpr std::uintptr_t open = 0, ended = 1, detached = 2;
+    // Or-ed to a context: its scheduler keeps an order, in which it waits its turn.
+    static constexpr std::uintptr_t in_turn = 4;
 
     void begin(std::uintptr_t state) noexcept { word_.store(state, std::memory_order_relaxed); }
     std::uintptr_t get() const noexcept { return word_.load(std::memory_order_acquire); } // acquire[thread-end]
@@ -30,7 +32,7 @@ public:
     core::context *waiter_here(const core::carrier *k, const core::sched *s) const noexcept {
         const std::uintptr_t now = get();
         auto *waiter = reinterpret_cast<core::context *>(now);
-        return now > detached && waiter->owner == s && (!waiter->home || waiter->home == k) ? waiter : nullptr;
+        return now > detached && !(now & in_turn) && waiter->owner == s && (!waiter->home || waiter->home == k) ? waiter : nullptr;
     }
 
     // Replaces `open`; false: something else stood there, in `before`. Any thread.
@@ -53,8 +55,8 @@ private:
 // Who waits, by what end() returned (neither open nor detached): the context if it can go on on this hart, and the
 // caller resumes it; else it is made ready and the result is null.
 inline core::context *waiter_for(std::uintptr_t before, const core::carrier *k, const core::sched *s) noexcept {
-    auto *waiter = reinterpret_cast<core::context *>(before);
-    if (waiter->owner == s && (!waiter->home || waiter->home == k)) return waiter;
+    auto *waiter = reinterpret_cast<core::context *>(before & ~end_word::in_turn);
+    if (waiter->owner == s && (!waiter->home || waiter->home == k) && !(before & end_word::in_turn)) return waiter;
     core::unblock(waiter);
     return nullptr;
 }

@@ -15,8 +15,8 @@ namespace {
 // On the thread's stack: the parent is off its own, and may go on elsewhere from now on.
 void expose_parent(thread *t) noexcept {
     t->next->run = core::resume_unit;
-    if (!t->owner->push(*work_of(t->c->on), t->next)) [[unlikely]]
-        core::unblock(core::context_of(t->next)); // no memory for the queue: the list of ready contexts needs none
+    if (!t->owner->push_parent(*work_of(t->c->on), t->next)) [[unlikely]]
+        core::unblock(core::context_of(t->next)); // no place in the queue: it waits its turn as any that may go on
 }
 
 void leaving_main(void *argument) noexcept {

@@ -1,0 +1,214 @@
+// The scheduler under a policy: units go to the policy in place of the harts' own queues, and one kind takes the place
+// of another. Why no unit is lost: README.md, "Another order".
+#include "core/base.hpp"
+#include "scheduler/work_stealing.hpp"
+
+namespace comity::scheduler {
+
+namespace {
+
+// unit::run of a context that may go on. One that belongs to another kernel thread waited here for its turn only.
+void run_context(unit *u, carrier *k) noexcept {
+    context *c = core::context_of(u);
+    u->priority = 0;
+    if (c->home && c->home != k) return core::post_home(c);
+    core::resume(k, c);
+}
+
+unit *unit_of(context *c) noexcept {
+    c->self.run = run_context;
+    c->self.priority = c->runs ? static_cast<const unit *>(c->runs)->priority : 0;
+    return &c->self;
+}
+
+class all_locks {
+public:
+    all_locks(unit_scheduler::slot *slots, unsigned n) noexcept : slots_(slots), n_(n) {
+        for (unsigned i = 0; i < n_; ++i) slots_[i].lock.lock();
+    }
+    ~all_locks() {
+        for (unsigned i = 0; i < n_; ++i) slots_[i].lock.unlock();
+    }
+    all_locks(const all_locks &) = delete;
+    all_locks &operator=(const all_locks &) = delete;
+
+private:
+    unit_scheduler::slot *slots_;
+    unsigned n_;
+};
+
+} // namespace
+
+// ---- Units come
+
+// To the policy; what that cannot keep, the scheduler does. With the lock of a slot.
+void work_stealing::hand(policy *p, unit *u, occasion why) noexcept {
+    if (!p->push(u, why)) keep(u);
+}
+
+void work_stealing::keep(unit *u) noexcept {
+    u->next = nullptr;
+    spare_lock_.lock();
+    (spare_first_ ? spare_last_->next : spare_first_) = u;
+    spare_last_ = u;
+    spare_count_.store(spare_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    spare_lock_.unlock();
+}
+
+bool work_stealing::push_in_order(unit *u) noexcept {
+    slot &own = *work_of(core::current_carrier());
+    own.lock.lock();
+    policy *p = policy_.load(std::memory_order_relaxed);
+    if (p) hand(p, u, occasion::created);
+    own.lock.unlock();
+    if (!p) {
+        if (!own.fresh.is_closed()) return false; // no memory
+        own.fresh.open();
+        return push_parent(own, u);
+    }
+    if (could_use_harts()) call_help(); // without a fence: as push_parent
+    return true;
+}
+
+// Contexts that may go on, in a list by context::next.
+void work_stealing::line_up(slot &s, context *first, context *last, unsigned n, occasion why) noexcept {
+    const bool shared = needs_lock(s);
+    if (shared) s.lock.lock();
+    policy *p = policy_.load(std::memory_order_relaxed);
+    const bool goes_home = !p && first->home;
+    if (p) {
+        last->next = nullptr;
+        for (context *next; first; first = next) {
+            next = first->next; // before anybody can have the context
+            hand(p, unit_of(first), why);
+        }
+    } else if (!goes_home) {
+        append(s, first, last, n);
+    }
+    if (shared) s.lock.unlock();
+    if (goes_home) core::post_home(first);
+}
+
+void work_stealing::line_up_yielded(context *c) noexcept {
+    line_up(slots[core::current_carrier()->carried->id], c, c, 1, occasion::yielded);
+}
+
+// ---- Units are found
+
+unit *work_stealing::pick(slot &own) noexcept {
+    own.lock.lock();
+    policy *p = policy_.load(std::memory_order_relaxed);
+    unit *u = p ? p->pick() : nullptr;
+    own.lock.unlock();
+    return u ? u : take_spare();
+}
+
+unit *work_stealing::take_spare() noexcept {
+    if (spare_count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    spare_lock_.lock();
+    unit *u = spare_first_;
+    if (u) {
+        spare_first_ = u->next;
+        spare_count_.store(spare_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+    spare_lock_.unlock();
+    return u;
+}
+
+bool work_stealing::has_in_order() noexcept {
+    if (spare_count_.load(std::memory_order_relaxed) != 0) return true;
+    slot &own = slots[core::current_carrier()->carried->id];
+    own.lock.lock();
+    policy *p = policy_.load(std::memory_order_relaxed);
+    const bool has = p && p->has_work();
+    own.lock.unlock();
+    return has;
+}
+
+// Every thread has ended: are there still units of the user's own, which nobody counts? Those in his pools are his.
+bool work_stealing::has_unfinished() noexcept {
+    return in_order() && kind() != COMITY_SCHEDULER_POOLS && has_in_order();
+}
+
+// ---- Another kind
+
+// The calling hart's deque takes units under work stealing only, and what it holds goes to the policy.
+void work_stealing::settle(slot &own) noexcept {
+    if ((policy_.load(std::memory_order_relaxed) != nullptr) == own.fresh.is_closed()) return;
+    own.lock.lock();
+    if (policy *p = policy_.load(std::memory_order_relaxed)) {
+        while (!own.fresh.empty())
+            if (unit *u = own.fresh.steal()) hand(p, u, occasion::created);
+        own.fresh.close();
+    } else if (own.fresh.is_closed()) {
+        own.fresh.open();
+    }
+    own.lock.unlock();
+}
+
+void work_stealing::replace(policy *next) noexcept {
+    slot &own = *work_of(core::current_carrier());
+    policy *before = nullptr;
+    {
+        const all_locks l(slots, harts + 1);
+        before = policy_.load(std::memory_order_relaxed);
+        policy_.store(next, std::memory_order_relaxed);
+        ordered.store(next != nullptr, std::memory_order_relaxed);
+        kind_.store(next ? next->kind : COMITY_SCHEDULER_WORK_STEALING, std::memory_order_relaxed);
+        if (before)
+            move_units(*before, next, own);
+        else if (next)
+            move_queues(next);
+    }
+    delete before; // nobody uses it: that takes a slot's lock
+    settle(own);
+    call_harts(most.load(std::memory_order_relaxed)); // who looked at one order before and at the other one after this
+}
+
+// From the harts' own queues to the policy. What a hart puts into its deque at this moment it moves itself: settle.
+void work_stealing::move_queues(policy *to) noexcept {
+    for (unsigned i = 0; i <= harts; ++i) {
+        slot &s = slots[i];
+        while (context *c = s.first) {
+            s.first = c->next;
+            s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+            hand(to, unit_of(c), occasion::ready);
+        }
+        while (unit *u = s.fresh.steal()) hand(to, u, occasion::created);
+    }
+}
+
+// From a policy to another one, or to the queues of the calling hart. First out and then in: both may be of the same
+// pools.
+void work_stealing::move_units(policy &from, policy *to, slot &own) noexcept {
+    unit *first = nullptr, **last = &first;
+    while (unit *u = from.pick()) {
+        *last = u;
+        last = &u->next;
+    }
+    *last = nullptr;
+    for (unit *next; first; first = next) {
+        next = first->next;
+        move_unit(to, own, first);
+    }
+}
+
+void work_stealing::move_unit(policy *to, slot &own, unit *u) noexcept {
+    const bool goes_on = u->run == run_context;
+    if (to) return hand(to, u, goes_on ? occasion::ready : occasion::created);
+    if (goes_on) {
+        context *c = core::context_of(u);
+        u->priority = 0;
+        return c->home ? core::post_home(c) : append(own, c, c, 1);
+    }
+    if (own.fresh.is_closed()) own.fresh.open();
+    if (!own.fresh.push(u)) keep(u);
+}
+
+void work_stealing::set_most(unsigned n) noexcept {
+    const unsigned to = n == 0 || n > harts ? harts : n;
+    // Harts that left above the limit may have left something wanted of which the parent was not told.
+    if (most.exchange(to, std::memory_order_relaxed) < to) ask_for_harts(to);
+}
+
+} // namespace comity::scheduler

@@ -1,0 +1,23 @@
+// The kinds of schedulers, in the order of comity_scheduler_kind_t.
+#include "scheduler/policy/policy.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace comity::scheduler {
+
+namespace {
+
+constexpr std::array<policy_maker, 7> makers{nullptr, // work stealing
+                                             make_fifo, make_lifo, make_priority, make_random, make_pools, make_user};
+
+} // namespace
+
+policy *make_policy(const comity_scheduler_attr_t &a, int &error) noexcept {
+    unsigned which = 0; // a C program may have put anything there
+    std::memcpy(&which, &a.kind, sizeof which);
+    error = which < makers.size() ? 0 : EINVAL;
+    return error || !makers[which] ? nullptr : makers[which](a, error);
+}
+
+} // namespace comity::scheduler
