@@ -78,9 +78,8 @@ COMITY_API int comity_threads_begin_with(const comity_scheduler_attr_t *attr);
 COMITY_API int comity_scheduler_replace(const comity_scheduler_attr_t *attr);
 
 /* At most `n` harts shall be in the caller's scheduler and below it; 0: all there are. Harts above the limit leave
- * within 16 of their units, wherever they are in the scheduler; when it rises others come if there is work. A thread of
- * the program that comes back to its own computation brings its hart along, for as long as another takes to leave.
- * Where: as replace. Never switches. Returns 0, or EPERM as replace. */
+ * within 16 of their units, but for the one of the program's own thread, whose computation this is; when the limit
+ * rises others come if there is work. Where: as replace. Never switches. Returns 0, or EPERM as replace. */
 COMITY_API int comity_scheduler_set_harts(unsigned n);
 
 /* The caller's scheduler of threads, or NULL. Valid until its end. Where: anywhere but a signal handler. */

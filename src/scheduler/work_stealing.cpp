@@ -356,8 +356,9 @@ void work_stealing::start_here(carrier *k) noexcept {
     next(k);
 }
 
+// A program's own thread stays: it would bring its hart back as soon as its own computation goes on.
 void work_stealing::leave_if_surplus(carrier *k) noexcept {
-    if (!core::home_ready(k, this)) core::leave_surplus(k, most.load(std::memory_order_relaxed), has_queued());
+    if (!k->adopted) core::leave_surplus(k, most.load(std::memory_order_relaxed), has_queued());
 }
 
 // A hart of a root waits a little before it leaves: new work mostly follows soon.

@@ -32,7 +32,9 @@ public:
     core::context *waiter_here(const core::carrier *k, const core::sched *s) const noexcept {
         const std::uintptr_t now = get();
         auto *waiter = reinterpret_cast<core::context *>(now);
-        return now > detached && !(now & in_turn) && waiter->owner == s && (!waiter->home || waiter->home == k) ? waiter : nullptr;
+        return now > detached && !(now & in_turn) && waiter->owner == s && (!waiter->home || waiter->home == k)
+                   ? waiter
+                   : nullptr;
     }
 
     // Replaces `open`; false: something else stood there, in `before`. Any thread.
