@@ -61,8 +61,9 @@ typedef struct comity_thread_attr {
 
 /* Opens a work-stealing scheduler below the caller's, for the threads that the caller and its threads will create.
  * Without it the first comity_thread_create opens one, and the first join by its creator after which no thread lives
- * ends it: convenient, but slow in a loop. Where: any thread, context. May switch (a thread that Comity did not make
- * waits for a hart). Returns 0 or ENOMEM. */
+ * ends it, or the end of a creator that is a thread of the program (it waits for the threads that it detached):
+ * convenient, but slow in a loop. Where: any thread, context. May switch (a thread that Comity did not make waits for a
+ * hart). Returns 0 or ENOMEM. */
 COMITY_API int comity_threads_begin(void);
 
 /* Waits until every thread under the scheduler has ended, detached ones too, and ends it.

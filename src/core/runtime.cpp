@@ -61,8 +61,16 @@ void at_exit() {
 
 // ---- Adopted threads that end
 
+// A scheduler that the thread did not know of (it was opened for its first user-level thread) ends with it.
+void end_what_is_open(const carrier *k) noexcept {
+    if (!k->carried || k->current != k->native || k->native->runs) return;
+    sched *s = k->current_sched;
+    if (s->hooks && s->hooks->registrant_ends && s->registrant == k->native) s->hooks->registrant_ends(s);
+}
+
 [[gnu::nonnull]] void thread_ends(void *argument) {
     auto *k = static_cast<carrier *>(argument);
+    if (current_carrier() == k) end_what_is_open(k);
     if (current_carrier() != k || k->carried)
         return; // it ends inside a region (pthread_exit there): the kernel takes care of the rest
     if (k->native->at_end) k->native->at_end(k->native);

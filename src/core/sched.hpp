@@ -25,6 +25,9 @@ struct sched_hooks {
     const unit_hooks *units = nullptr; // schedulers of units
     // What the carrier's hart has of the scheduler, for carrier::work; null: nothing.
     void *(*work_of)(sched *self, const carrier *k) noexcept = nullptr;
+    // The thread of the program whose native context registered the scheduler ends, and has not unregistered it. May
+    // switch. Null: the hart is lost.
+    void (*registrant_ends)(sched *self) noexcept = nullptr;
 };
 
 // Lives in the 128 bytes of comity_sched.

@@ -68,9 +68,14 @@ constexpr core::sched_hooks hooks{other_work,
                                   [](core::sched *s, context *from, core::arch::after_fn after, void *arg) noexcept {
                                       return static_cast<work_stealing *>(s)->switch_to_other(from, after, arg);
                                   },
-                                  unblock_all, &unit_callbacks,
+                                  unblock_all,
+                                  &unit_callbacks,
                                   [](core::sched *s, const carrier *k) noexcept -> void * {
                                       return &static_cast<work_stealing *>(s)->slots[k->carried->id];
+                                  },
+                                  [](core::sched *s) noexcept {
+                                      auto *own = static_cast<work_stealing *>(s);
+                                      if (own->implicit) own->close();
                                   }};
 
 } // namespace

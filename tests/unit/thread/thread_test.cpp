@@ -349,6 +349,24 @@ TEST(threads, a_stack_that_cannot_be_had_is_an_error) {
     comity_threads_end();
 }
 
+TEST(threads, a_kernel_thread_that_ends_waits_for_those_that_it_detached_and_gives_its_hart_back) {
+    static std::atomic<int> ran;
+    ran = 0;
+    constexpr int more_than_harts = 70;
+    for (int i = 0; i < more_than_harts; ++i)
+        std::thread([] {
+            comity_thread_attr_t a{};
+            a.detached = 1;
+            const auto count = [](void *) -> void * {
+                comity_thread_yield();
+                ++ran;
+                return nullptr;
+            };
+            EXPECT_EQ(comity_thread_create(nullptr, &a, count, nullptr), 0);
+        }).join();
+    EXPECT_EQ(ran, more_than_harts);
+}
+
 TEST(threads, several_kernel_threads_have_schedulers_of_their_own) {
     std::vector<std::thread> kernel_threads;
     std::atomic<int> right{0};
