@@ -303,7 +303,7 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
         if (context *c = take_ready(own)) core::resume(k, c);
         if (core::home_ready(k, this)) core::go_home(k, this);
         if (context *c = steal_ready(k)) core::resume(k, c);
-        if (unit *u = steal_fresh(k, false)) return u->run(u, k);
+        if (unit *u = steal_fresh(k, true)) return u->run(u, k); // under chaos there may be own ones, too
         if (core::sched *child = children_.pick()) core::enter(k, child);
         if (!wait_for_work(k)) {
             tell_closer();
