@@ -117,20 +117,21 @@ TEST_P(every_kind, uses_no_cpu_while_nothing_runs) {
     comity::event go;
     std::vector<comity::thread> waiting;
     for (int i = 0; i < 8; ++i) waiting.emplace_back([&go] { go.wait(); });
-    std::atomic<bool> measured{false};
-    double used = 1;
+    std::atomic<bool> idle{false};
     std::thread outside([&] {
-        sleep_ms(60); // all wait by now, and harts have left 10 ms later
-        const double before = cpu_seconds();
-        sleep_ms(200);
-        used = cpu_seconds() - before;
-        measured = true;
+        // On a busy machine it may take some time until all wait. A single hart that looked for work would use all of
+        // it.
+        for (int i = 0; i < 100 && !idle; ++i) {
+            sleep_ms(10);
+            const double before = cpu_seconds();
+            sleep_ms(100);
+            idle = cpu_seconds() - before < 0.002;
+        }
         go.set();
     });
     for (comity::thread &t : waiting) t.join();
     outside.join();
-    EXPECT_TRUE(measured);
-    EXPECT_LT(used, 0.010); // one hart alone would use 0.2
+    EXPECT_TRUE(idle);
 }
 
 TEST_P(every_kind, becomes_every_other_while_threads_wait) {
@@ -206,13 +207,19 @@ TEST_P(every_kind, gives_harts_away_when_its_limit_falls) {
             while (!stop) comity::this_thread::yield();
         });
     const auto harts_become = [](unsigned n) {
-        for (int i = 0; i < 1'000'000 && kinds::info().harts != n; ++i) comity::this_thread::yield();
-        return kinds::info().harts;
+        // Seen by a thread of the scheduler: one of the program's comes back with its own hart to look.
+        comity::thread looks([n] {
+            EXPECT_TRUE(kinds::comes_true([n] {
+                comity::this_thread::yield();
+                return kinds::info().harts == n;
+            }));
+        });
+        looks.join();
     };
     for (int round = 0; round < 3; ++round) {
-        EXPECT_EQ(harts_become(static_cast<unsigned>(all)), static_cast<unsigned>(all));
+        harts_become(static_cast<unsigned>(all));
         EXPECT_EQ(comity_scheduler_set_harts(1), 0);
-        EXPECT_EQ(harts_become(1), 1U);
+        harts_become(1);
         EXPECT_EQ(comity_scheduler_set_harts(0), 0);
     }
     stop = true;
