@@ -86,13 +86,14 @@ inline bool choose_pairs(arguments &options) { return options.whole("pair", 0, 0
 inline constexpr auto in_workers = [](int workers, auto f) {
     setenv("COMITY_HARTS", std::to_string(workers).c_str(), 1); // before the first use: it is read once
     const comity::threads scope;
-    const comity_thread_attr_t roomy{COMITY_TECHNIQUE_FULL, 256 * 1024, 0, 0};
+    const comity_thread_attr_t full{COMITY_TECHNIQUE_FULL, 0, 0,
+                                    0}; // not smaller than its threads', or it could not lend its stack
     comity_thread_t *thread = nullptr;
     auto call = [](void *p) -> void * {
         (*static_cast<decltype(f) *>(p))();
         return nullptr;
     };
-    demand(comity_thread_create(&thread, &roomy, call, &f) == 0, "no thread could be made");
+    demand(comity_thread_create(&thread, &full, call, &f) == 0, "no thread could be made");
     demand(comity_thread_join(thread, nullptr) == 0, "a thread could not be joined");
 };
 
