@@ -56,9 +56,7 @@ int run_program(arguments &options, const char *library, In_workers in_workers) 
     in_workers(workers, [&] {
         auto game = std::make_unique<contest<Threads, Mutex>>(threads, operations);
         game->round();
-        std::vector<double> samples;
-        const double end = wall_seconds() + budget;
-        while (samples.size() < 3 || wall_seconds() < end) samples.push_back(game->round());
+        std::vector<double> samples = sample([&] { return game->round(); }, budget);
         result.number("samples", static_cast<double>(samples.size()));
         result.number("ns", median_of(std::move(samples)));
     });

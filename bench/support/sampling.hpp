@@ -16,6 +16,14 @@ inline double median_of(std::vector<double> values) {
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
+// What calls of `round` return in `seconds`, of three calls at least.
+template <class Round> std::vector<double> sample(Round &&round, double seconds) {
+    std::vector<double> samples;
+    const double end = wall_seconds() + seconds;
+    while (samples.size() < 3 || wall_seconds() < end) samples.push_back(round());
+    return samples;
+}
+
 // The median time of a call of `round`, in cycles of the time stamp counter. A sample is as many calls as take about
 // 20 microseconds; samples are taken for `seconds`, three at least. The first calls warm up and find that number.
 template <class Round> double median_cycles(Round &&round, double seconds) {
@@ -27,14 +35,12 @@ template <class Round> double median_cycles(Round &&round, double seconds) {
         if (time_stamp() - begin >= shortest || calls >= (1u << 24)) break;
         calls *= 2;
     }
-    std::vector<double> samples;
-    const double end = wall_seconds() + seconds;
-    while (samples.size() < 3 || wall_seconds() < end) {
+    const auto cycles = [&] {
         const std::uint64_t begin = time_stamp();
         for (std::uint64_t i = 0; i < calls; ++i) round();
-        samples.push_back(static_cast<double>(time_stamp() - begin) / static_cast<double>(calls));
-    }
-    return median_of(std::move(samples));
+        return static_cast<double>(time_stamp() - begin) / static_cast<double>(calls);
+    };
+    return median_of(sample(cycles, seconds));
 }
 
 // The median time of a call in seconds, of up to `samples` calls within `budget` seconds, one at least.

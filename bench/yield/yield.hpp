@@ -90,12 +90,10 @@ int run_program(arguments &options, const char *library, In_workers in_workers, 
             pair.round((asked.regions + 1) / 2);
             return;
         }
-        std::vector<double> samples;
         pair.round(1000);
-        const double end = wall_seconds() + asked.seconds;
-        while (samples.size() < 3 || wall_seconds() < end) samples.push_back(pair.round(20'000));
+        const double cycles = median_of(sample([&] { return pair.round(20'000); }, asked.seconds));
         result.number("missed", pair.missed());
-        result.number("cycles", median_of(std::move(samples)));
+        result.number("cycles", cycles);
     });
     result.print();
     return 0;

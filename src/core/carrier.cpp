@@ -176,14 +176,6 @@ COMITY_UNSANITIZED void prepare_to_stop(const context *from) noexcept {
     if (from->on->guest) lend_stack(from->on);
 }
 
-} // namespace
-
-void keep_guest_stack(carrier *k) noexcept {
-    if (k->guest) lend_stack(k);
-}
-
-namespace {
-
 // `from` ends, and if it is the guest, so does its use of the stack.
 COMITY_UNSANITIZED __attribute__((always_inline)) inline void leave_transition_stack(carrier *k,
                                                                                      const context *from) noexcept {
@@ -228,6 +220,10 @@ COMITY_UNSANITIZED __attribute__((noinline)) void pause_carefully(context *from,
 }
 
 } // namespace
+
+void keep_guest_stack(carrier *k) noexcept {
+    if (k->guest) lend_stack(k);
+}
 
 COMITY_UNSANITIZED void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept {
     if (!stops_plainly(from)) [[unlikely]]

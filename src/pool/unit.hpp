@@ -51,6 +51,13 @@ struct unit_scheduler : core::sched {
         core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
         std::atomic<std::uint32_t> ready{0};             // how many; written under lock
 
+        // The newest fresh unit, if this function runs it; else null, and it stays.
+        unit *pop_if_run_by(void (*run)(unit *, core::carrier *) noexcept) noexcept {
+            unit *u = fresh.pop();
+            if (!u || u->run == run) return u;
+            fresh.push(u); // there is room: it stood there
+            return nullptr;
+        }
         void add_created() noexcept {
             created.store(created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         }

@@ -407,13 +407,8 @@ bool work_stealing::switch_to_other(context *from, core::arch::after_fn after, v
 
 bool work_stealing::switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept {
     context *other = take_ready(own);
-    if (!other) {
-        unit *u = own.fresh.pop();
-        if (u && u->run == core::resume_unit)
-            other = core::context_of(u);
-        else if (u)
-            own.fresh.push(u); // there is room: it stood there
-    }
+    if (!other)
+        if (unit *u = own.pop_if_run_by(core::resume_unit)) other = core::context_of(u);
     if (other) core::switch_to(from, other, after, arg);
     return other;
 }

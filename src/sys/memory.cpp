@@ -1,24 +1,14 @@
 #include "sys/memory.hpp"
 
-#include <cerrno>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sys/errno_kept.hpp"
 #include "sys/stack_area.hpp"
 #include "sys/stack_pool.hpp"
 
 namespace comity::sys {
 namespace {
-
-class errno_kept {
-public:
-    errno_kept() noexcept : kept_(errno) {}
-    ~errno_kept() { errno = kept_; }
-
-private:
-    int kept_;
-};
 
 std::size_t round_to_pages(std::size_t size) noexcept {
     const std::size_t page = page_size();

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <new>
 
+#include "sys/errno_kept.hpp"
 #include "sys/spinlock.hpp"
 #include "sys/stack_slab.hpp"
 
@@ -43,15 +43,6 @@ struct alignas(64) stack_class {
 stack_class pool[classes];
 spinlock slabs_lock;
 slab *slabs[most_slabs]; // by number, from 1; written under slabs_lock, read by who holds a stack of the slab
-
-class errno_kept {
-public:
-    errno_kept() noexcept : kept_(errno) {}
-    ~errno_kept() { errno = kept_; }
-
-private:
-    int kept_;
-};
 
 unsigned class_of(const stack_class &c) noexcept { return static_cast<unsigned>(&c - pool); }
 

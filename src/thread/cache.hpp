@@ -60,8 +60,8 @@ struct alignas(64) hart_cache {
     context_list small, sized;
     std::size_t size = 0; // of the stacks in `sized`, as the pool rounds it; changes while it is empty
     std::uint32_t generation = 0;
-    // Of the automatic technique: how many of 256 threads that ran on their joiners' stacks were stopped, the latest ones
-    // counting most; and how often that was too many.
+    // Of the automatic technique: how many of 256 threads that ran on their joiners' stacks were stopped, the latest
+    // ones counting most; and how often that was too many.
     std::uint16_t stopped = 0, declined = 0;
 };
 
@@ -92,7 +92,7 @@ inline void give_back_descriptor(thread *t, const core::carrier *k) noexcept {
 
 // A fresh or exited context as the thread's attributes want it; null with an error number.
 inline core::context *take_context(const thread *t, core::carrier *k, int &error) noexcept {
-    if (t->stack_size == 0 && !t->own_tls) [[likely]]
+    if (is_plain(t)) [[likely]]
         if (core::context *found = own_cache(k).contexts[0].pop()) [[likely]]
             return found;
     return take_other_context(t, k, error);
@@ -105,19 +105,19 @@ inline core::context *take_plain_context(core::carrier *k) noexcept {
     return found ? found : make_plain_context(k);
 }
 
-// What take_plain_context gave.
-inline void give_back_plain_context(core::context *c, core::carrier *k) noexcept;
+// Will the hart keep one more of them itself? It touches that only after it has left it.
+inline bool keeps_plain_context(const core::carrier *k) noexcept {
+    return own_cache(k).contexts[0].size() < hart_cache::most_contexts;
+}
 
 // What take_context gave for a thread with these attributes. k: as above. The context must have exited.
 inline void give_back_context(core::context *c, std::uint32_t stack_size, bool own_tls, core::carrier *k) noexcept {
-    if (k && stack_size == 0 && !own_tls) [[likely]] {
-        context_list &list = own_cache(k).contexts[0];
-        if (list.size() < hart_cache::most_contexts) [[likely]]
-            return list.push(c);
-    }
+    if (k && stack_size == 0 && !own_tls && keeps_plain_context(k)) [[likely]]
+        return own_cache(k).contexts[0].push(c);
     give_back_other_context(c, stack_size, own_tls, k);
 }
 
+// What take_plain_context gave.
 inline void give_back_plain_context(core::context *c, core::carrier *k) noexcept { give_back_context(c, 0, false, k); }
 
 } // namespace comity

@@ -31,10 +31,15 @@ public:
     // ends what it waits for and goes on with it.
     core::context *waiter_here(const core::carrier *k, const core::sched *s) const noexcept {
         const std::uintptr_t now = get();
-        auto *waiter = reinterpret_cast<core::context *>(now);
-        return now > detached && !(now & in_turn) && waiter->owner == s && (!waiter->home || waiter->home == k)
-                   ? waiter
-                   : nullptr;
+        return now > detached && may_go_on(now, k, s) ? waiter_in(now) : nullptr;
+    }
+    // What end() returned, neither open nor detached: the context, and whether it may go on at once on this hart.
+    static core::context *waiter_in(std::uintptr_t word) noexcept {
+        return reinterpret_cast<core::context *>(word & ~in_turn);
+    }
+    static bool may_go_on(std::uintptr_t word, const core::carrier *k, const core::sched *s) noexcept {
+        const core::context *waiter = waiter_in(word);
+        return !(word & in_turn) && waiter->owner == s && (!waiter->home || waiter->home == k);
     }
 
     // Replaces `open`; false: something else stood there, in `before`. Any thread.
@@ -57,8 +62,8 @@ private:
 // Who waits, by what end() returned (neither open nor detached): the context if it can go on on this hart, and the
 // caller resumes it; else it is made ready and the result is null.
 inline core::context *waiter_for(std::uintptr_t before, const core::carrier *k, const core::sched *s) noexcept {
-    auto *waiter = reinterpret_cast<core::context *>(before & ~end_word::in_turn);
-    if (waiter->owner == s && (!waiter->home || waiter->home == k) && !(before & end_word::in_turn)) return waiter;
+    core::context *waiter = end_word::waiter_in(before);
+    if (end_word::may_go_on(before, k, s)) return waiter;
     core::unblock(waiter);
     return nullptr;
 }

@@ -23,12 +23,11 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
     unit_scheduler::slot *w = k ? work_of(k) : nullptr;
     if (!w) return EPERM;
     if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
-    t->run = t->stack_size == 0 && !t->own_tls ? how(t).run : how(t).run_special;
+    t->run = is_plain(t) ? how(t).run : how(t).run_special;
     t->fn = fn;
     t->value = arg;
     t->owner = w->owner;
     t->join.begin(end_word::open);
-    if (const int error = comity_thread_launch(t)) return error;
-    return 0;
+    return comity_thread_launch(t);
 }
 }

@@ -69,6 +69,9 @@ inline bool is_detached(const thread *t) noexcept { return t->join.get() == end_
 // Waits until it has ended. Returns 0 or the error number of joining it. A cancellation point. May switch.
 int wait_for_end(thread *t, std::uintptr_t state) noexcept;
 
+// The default stack size, and no TLS of its own?
+inline bool is_plain(const thread *t) noexcept { return t->stack_size == 0 && !t->own_tls; }
+
 // The thread that runs on the context, or null.
 inline thread *thread_of(const core::context *c) noexcept { return c ? static_cast<thread *>(c->runs) : nullptr; }
 

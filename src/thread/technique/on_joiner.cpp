@@ -27,7 +27,7 @@ bool may_run_on(const context *c) noexcept {
 } // namespace
 
 void run_on_joiner(thread *t, context *joiner) noexcept {
-    if (t->own_tls || t->stack_size != 0 || !may_run_on(joiner)) return join_by_call<false>(t, joiner);
+    if (!is_plain(t) || !may_run_on(joiner)) return join_by_call<false>(t, joiner);
     t->join.take(joiner);
     t->c = joiner;
     void *const before = joiner->runs;

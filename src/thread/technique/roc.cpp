@@ -8,9 +8,7 @@ namespace comity {
 template <bool eager> void run_by_call(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
     core::call(&k->transition, get_context<eager>(t, k), run_and_return, t);
-    part_from_context(t, k);
-    if (core::context *waiter = publish_end(t, k)) [[unlikely]]
-        core::resume(k, waiter);
+    finish(t, k);
 }
 
 void run_plain_by_call(unit *u, core::carrier *k) noexcept {

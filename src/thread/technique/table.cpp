@@ -41,8 +41,8 @@ void run_plain_threads(void *argument) noexcept {
         run_function(t);
         core::carrier *k = c->on;
         if (core::context *waiter = publish_end(t, k)) [[unlikely]] {
-            if (own_cache(k).contexts[0].size() >= hart_cache::most_contexts) leave_to(c, waiter);
-            give_back_plain_context(c, k); // stays with this hart, which touches it only after it has left it
+            if (!keeps_plain_context(k)) leave_to(c, waiter);
+            give_back_plain_context(c, k);
             core::exit_to(c, waiter);
         }
         t = next_alike(work_of(k), run);
@@ -70,10 +70,9 @@ void leave_to(core::context *c, core::context *next) noexcept {
 
 namespace {
 
-// Would the thread's context, when it ends, stay with this hart, which touches it only after it has left it?
+// When the thread ends, will its context stay with it, or with this hart?
 bool is_kept_here(const thread *t, const core::carrier *k) noexcept {
-    if (how(t).eager) return true;
-    return t->stack_size == 0 && !t->own_tls && own_cache(k).contexts[0].size() < hart_cache::most_contexts;
+    return how(t).eager || (is_plain(t) && keeps_plain_context(k));
 }
 
 } // namespace
@@ -107,8 +106,7 @@ void leave_context(thread *t) noexcept {
             auto *t = static_cast<thread *>(argument);
             core::carrier *k = core::current_carrier();
             unit_scheduler *s = work_of(k)->owner;
-            part_from_context(t, k);
-            if (core::context *waiter = publish_end(t, k)) core::resume(k, waiter);
+            finish(t, k);
             s->hooks->units->next(s, k);
         },
         t);

@@ -71,6 +71,14 @@ inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
     return nullptr;
 }
 
+// On the transition context: the thread has left its context for good, and has ended. Goes on with who waits for it, if
+// somebody does who can go on here.
+inline void finish(thread *t, core::carrier *k) noexcept {
+    part_from_context(t, k);
+    if (core::context *waiter = publish_end(t, k)) [[unlikely]]
+        core::resume(k, waiter);
+}
+
 // Ends a thread on the transition context, whatever happened to it before.
 [[noreturn]] void leave_context(thread *t) noexcept;
 
@@ -82,14 +90,11 @@ inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
     if ((w->turns + 1) % unit_scheduler::turns_at_home == 0) return nullptr;
     ++w->turns;
     if (w->turns % 4 == 0 && w->ready.load(std::memory_order_relaxed) != 0) return nullptr;
-    unit *u = w->fresh.pop();
+    unit *u = w->pop_if_run_by(run);
     if (!u) return nullptr;
     if (w->owner->could_use_harts() && !w->fresh.empty()) [[unlikely]]
         w->owner->hooks->units->call_help(w->owner);
-    if (u->run == run) [[likely]]
-        return static_cast<thread *>(static_cast<comity_thread *>(u));
-    w->fresh.push(u); // there is room: it stood there
-    return nullptr;
+    return static_cast<thread *>(static_cast<comity_thread *>(u));
 }
 
 // What a context runs for plain threads of lazy techniques: the one that it starts with, and then others of the hart's
@@ -126,9 +131,7 @@ void start_by_switch(thread *t, core::context *parent) noexcept;
 void start_by_call(thread *t, core::context *parent) noexcept;
 
 // Does the thread, which runs, do so on the stack of the context that joins it?
-inline bool is_on_joiner(const thread *t) noexcept {
-    return t->join.get() == reinterpret_cast<std::uintptr_t>(t->c);
-}
+inline bool is_on_joiner(const thread *t) noexcept { return t->join.get() == reinterpret_cast<std::uintptr_t>(t->c); }
 // Ends a thread that runs on its joiner's stack; the joiner goes on.
 [[noreturn]] void leave_joiner(thread *t) noexcept;
 
