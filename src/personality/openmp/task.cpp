@@ -129,9 +129,14 @@ void run_body(thread *t, task *what) noexcept {
 void execute(thread *t, task *what) noexcept {
     if (what->copied || !is_cancelled(t, what)) // a copy must be destroyed, which its body does
         run_body(t, what);
+    {
+        locked guard(t->team);
+        if (--what->parts) return; // untied: it goes on elsewhere
+    }
+    if (what->destroy) what->destroy(what->argument);
     locked guard(t->team);
     what->body_done = true;
-    if (!what->detached) complete(what);
+    if (!what->detached.load(std::memory_order_relaxed)) complete(what);
 }
 
 constexpr std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) / to * to; }
@@ -152,21 +157,25 @@ task *allocate(std::size_t size, std::size_t alignment) noexcept {
     return made;
 }
 
-void inherit(const thread *t, task *child, const task_request &request) noexcept {
+void inherit(const thread *t, task *child, unsigned flags) noexcept {
     task *parent = t->task;
     child->parent = parent;
     child->group = parent->group;
     child->team = t->team;
-    child->function = request.function;
-    child->final = parent->final || (request.flags & flag_final);
-    child->priority = request.flags & flag_priority ? request.priority : 0;
-    if (child->priority > process.max_task_priority) child->priority = process.max_task_priority;
+    child->final = parent->final || (flags & flag_final);
+    child->untied = flags & flag_untied;
     if (parent->icv == &parent->own) { // it may change them, or be gone
         child->own = parent->own;
         child->icv = &child->own;
     } else {
         child->icv = parent->icv;
     }
+}
+
+void inherit(const thread *t, task *child, const task_request &request) noexcept {
+    inherit(t, child, request.flags);
+    child->function = request.function;
+    if (request.flags & flag_priority) child->priority = limit_priority(request.priority);
 }
 
 void copy_data(thread *t, task *child, const task_request &request) noexcept {
@@ -183,20 +192,16 @@ void copy_data(thread *t, task *child, const task_request &request) noexcept {
 }
 
 // The handle goes into the program's variable, and into its copy in the task's data, which stands first there.
-void attach_event(task *child, const task_request &request) noexcept {
+void make_event(task *child, const task_request &request) noexcept {
     if (request.flags & flag_detach) {
-        child->detached = true;
-        *request.event = child;
+        *request.event = attach_event(child);
         if (request.data) *static_cast<void **>(request.data) = child;
     }
 }
 
-void defer(thread *t, const task_request &request) noexcept {
-    task *child = allocate(request.size, request.alignment);
-    inherit(t, child, request);
-    attach_event(child, request);
-    copy_data(t, child, request);
+void enqueue(thread *t, task *child, dependence_list depend) noexcept {
     child->deferred = true;
+    child->parts = 1;
     team *tm = t->team;
     tm->unfinished.fetch_add(1, std::memory_order_relaxed); // arriving at the barrier publishes it
     if (!tm->makes_tasks.load(std::memory_order_relaxed)) tm->makes_tasks.store(true, std::memory_order_relaxed);
@@ -204,13 +209,21 @@ void defer(thread *t, const task_request &request) noexcept {
     count_up(t->task->unfinished_children);
     ++t->task->references;
     if (child->group) count_up(child->group->unfinished);
-    if (request.flags & flag_depend) add_dependences(t->task, child, request.depend);
+    add_dependences(t->task, child, depend);
     if (child->predecessors.load(std::memory_order_relaxed) == 0) make_ready(child);
+}
+
+void defer(thread *t, const task_request &request) noexcept {
+    task *child = allocate(request.size, request.alignment);
+    inherit(t, child, request);
+    make_event(child, request);
+    copy_data(t, child, request);
+    enqueue(t, child, request.depend);
 }
 
 // if(0), in a final task, or too many: the task is run here and now, on the caller's data.
 void run_undeferred(thread *t, const task_request &request) noexcept {
-    if (request.flags & flag_depend) await_dependences(t, request.depend);
+    await_dependences(t, request.depend);
     // Its children may outlive it, where there are others to run them.
     const bool heap = request.copy || t->team->size > 1;
     task on_stack;
@@ -235,6 +248,13 @@ void run_undeferred(thread *t, const task_request &request) noexcept {
     drop_reference(child);
 }
 
+// Is a task that the current one makes to be run at once?
+bool runs_now(const thread *t) noexcept {
+    const team *tm = t->team;
+    const bool many = tm->unfinished.load(std::memory_order_relaxed) > tasks_per_rank * tm->size;
+    return t->task->final || tm->size == 1 || many;
+}
+
 template <list_of Which> task *take_first(team *tm, task_list<Which> &from) noexcept {
     locked guard(tm);
     task *first = from.first();
@@ -244,13 +264,72 @@ template <list_of Which> task *take_first(team *tm, task_list<Which> &from) noex
 
 } // namespace
 
+int limit_priority(int wanted) noexcept {
+    return wanted < process.max_task_priority ? wanted : process.max_task_priority;
+}
+
+task *allocate_task(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept {
+    task *made = allocate(size, alignment);
+    inherit(t, made, flags);
+    return made;
+}
+
+task *task_of(void *argument) noexcept {
+    static_assert(sizeof(task) % 16 == 0);
+    return reinterpret_cast<task *>(static_cast<char *>(argument) - sizeof(task));
+}
+
+task *attach_event(task *what) noexcept {
+    what->detached.store(true, std::memory_order_relaxed);
+    return what;
+}
+
+void submit_task(thread *t, task *what, dependence_list depend) noexcept {
+    if (what == t->task) { // the next part of an untied task
+        if (what->deferred) {
+            locked guard(t->team);
+            ++what->parts;
+            make_ready(what);
+        } else {
+            ++what->parts;
+        }
+        return;
+    }
+    if (process.cancellation && is_cancelled(t, t->task)) {
+        if (what->destroy) what->destroy(what->argument);
+        std::free(what);
+        return;
+    }
+    if (what->detached.load(std::memory_order_relaxed) || !runs_now(t)) {
+        enqueue(t, what, depend);
+        return;
+    }
+    await_dependences(t, depend);
+    begin_undeferred(t, what);
+    do {
+        what->parts = 0;
+        what->function(what->argument);
+    } while (what->parts);
+    complete_undeferred(t, what);
+}
+
+void begin_undeferred(thread *t, task *what) noexcept {
+    what->before = t->task;
+    t->task = what;
+}
+
+void complete_undeferred(thread *t, task *what) noexcept {
+    if (what->destroy) what->destroy(what->argument);
+    what->changed.wait([=] { return !what->detached.load(std::memory_order_acquire); }); // acquire[event-fulfilled]
+    t->task = what->before;
+    locked guard(t->team);
+    drop_reference(what);
+}
+
 void create_task(thread *t, const task_request &request) noexcept {
     if (process.cancellation && is_cancelled(t, t->task)) return;
-    team *tm = t->team;
     const bool detach = request.flags & flag_detach;
-    const bool many = tm->unfinished.load(std::memory_order_relaxed) > tasks_per_rank * tm->size;
-    const bool alone = tm->size == 1;
-    if (detach || !(request.run_now || t->task->final || alone || many))
+    if (detach || !(request.run_now || runs_now(t)))
         defer(t, request);
     else
         run_undeferred(t, request);
@@ -349,7 +428,8 @@ void finish_tasks(thread *t) noexcept {
 void fulfill_event(task *t) noexcept {
     team *tm = t->team;
     locked guard(tm);
-    t->detached = false;
+    t->detached.store(false, std::memory_order_release); // release[event-fulfilled]
+    if (!t->deferred) t->changed.wake_all();
     if (!t->body_done) return;
     complete(t);
     if (tm->unfinished.load(std::memory_order_relaxed) == 0) tm->idle.wake_all(); // finish_tasks

@@ -48,14 +48,18 @@ struct task {
     taskgroup *group = nullptr;
     task_function function = nullptr;
     void *argument = nullptr;
+    task_function destroy = nullptr; // called with `argument` when the body has run for good
     int priority = 0;
     bool final = false;
-    bool deferred = false;  // counted by its parent, its group and its team
-    bool on_heap = false;   // freed when the last of it and its children is done
-    bool waits = false;     // it waits on `changed`; under tasks_lock
-    bool copied = false;    // its data by the compiler's function
-    bool detached = false;  // its event has not been fulfilled; guarded by tasks_lock
-    bool body_done = false; // only the event is missing
+    bool untied = false;
+    bool deferred = false;             // counted by its parent, its group and its team
+    bool on_heap = false;              // freed when the last of it and its children is done
+    bool waits = false;                // it waits on `changed`; under tasks_lock
+    bool copied = false;               // its data by the compiler's function
+    std::atomic<bool> detached{false}; // its event has not been fulfilled; down under tasks_lock
+    bool body_done = false;            // only the event is missing
+    unsigned parts = 0;                // of an untied task: how often its function is still to return; under tasks_lock
+    openmp::task *before = nullptr;    // of an undeferred task: what its rank goes on with
     icvs own;
 
     task_link links[list_kinds] = {};
@@ -83,6 +87,7 @@ struct taskgroup {
     bool waits = false;                   // under tasks_lock
     bool workshare = false;               // made by a worksharing construct with task reductions
     std::uintptr_t *reductions = nullptr; // task_reduction.cpp
+    void *of_abi = nullptr;               // null at first; for the ABI's own kind of task reductions
     sync::wait_list changed;
 };
 
@@ -102,15 +107,26 @@ enum task_flag : unsigned {
     flag_strict = 1u << 14,
 };
 
-// What a construct says of the task that it makes.
+// One entry of a depend clause, iterators expanded. An object made by depobj stands here as what it holds.
+enum class dependence_kind : std::uint8_t { in, out, inout = out, mutexinoutset, inoutset };
+struct dependence_request {
+    void *location; // null: omp_all_memory
+    dependence_kind kind;
+};
+struct dependence_list {
+    const dependence_request *first = nullptr;
+    std::size_t count = 0;
+};
+
+// What a construct says of the task that it makes, where the compiler lets the runtime copy the task's data.
 struct task_request {
     task_function function;
     void *data;
     copy_function copy; // null: copy `size` bytes
     std::size_t size, alignment;
     unsigned flags;
-    bool run_now = false;                  // if(0)
-    void **depend = nullptr;               // with flag_depend: the compilers' array
+    bool run_now = false; // if(0)
+    dependence_list depend = {};
     int priority = 0;                      // with flag_priority
     void **event = nullptr;                // with flag_detach: where the event's handle goes
     const std::uint64_t *bounds = nullptr; // of a taskloop: two words for the beginning of the task's own data
@@ -118,6 +134,25 @@ struct task_request {
 
 // Makes a task: queues it, or runs it at once. May switch.
 void create_task(thread *t, const task_request &request) noexcept;
+
+// The same in steps, where the compiler fills the task's memory itself.
+// 1. A child of the current task, with `size` bytes at `argument`; of the flags, final and untied count. The caller
+// sets
+//    `function`, with `argument` for its argument, perhaps `priority` (limit_priority) and `destroy`. Nobody knows it
+//    yet.
+task *allocate_task(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept;
+// The task whose `argument` this is, allocated with an alignment of at most 16.
+task *task_of(void *argument) noexcept;
+// The handle of the task's event: from now on it is not complete before fulfill_event.
+task *attach_event(task *what) noexcept;
+// 2. Either this: queues it, or runs it at once. By the allocating task. For an untied task that runs also by the
+//    task itself: its function will be called once more. May switch.
+void submit_task(thread *t, task *what, dependence_list depend = {}) noexcept;
+// 3. Or, for if(0) and the like, after await_dependences: the caller executes the body in between. May switch.
+void begin_undeferred(thread *t, task *what) noexcept;
+void complete_undeferred(thread *t, task *what) noexcept;
+
+int limit_priority(int wanted) noexcept;
 // Runs or awaits the current task's children. May switch.
 void wait_for_children(thread *t) noexcept;
 // The same, but only while pending(data) is true too; it may read atomics only. Whoever makes it false wakes `changed`
@@ -135,13 +170,12 @@ void end_group(thread *t) noexcept; // runs or awaits the group's tasks; may swi
 // task_depend.cpp; all under the team's tasks_lock but await_dependences.
 // Enters the dependences of `child`, a child of `parent`; afterwards child->predecessors says how many tasks it waits
 // for.
-void add_dependences(task *parent, task *child, void **depend) noexcept;
+void add_dependences(task *parent, task *child, dependence_list depend) noexcept;
 // The task is done: `ready` gets each task that waited for it alone.
 void release_dependences(task *done, void (*ready)(task *)) noexcept;
 void free_dependences(task *t) noexcept;
-unsigned count_dependences(void **depend) noexcept;
 // Waits for those children of the current task that `depend` names. May switch.
-void await_dependences(thread *t, void **depend) noexcept;
+void await_dependences(thread *t, dependence_list depend) noexcept;
 
 // task_reduction.cpp
 void register_reductions(thread *t, std::uintptr_t *data) noexcept;

@@ -15,7 +15,7 @@ namespace comity::openmp {
 struct dependence {
     void *location;
     openmp::task *task;
-    bool reads; // depend(in), which need not wait for each other
+    dependence_kind kind;
     dependence *newer, *older;
     dependence *next_in_bucket; // of the newest of a list: another location's list
 };
@@ -26,29 +26,6 @@ struct dependence_table {
 };
 
 namespace {
-
-// The compilers' numbers for a depend object's kind; the object is {location, kind}.
-enum : std::uintptr_t { kind_in = 1, kind_out = 2, kind_inout = 3, kind_mutexinoutset = 4 };
-
-// Calls f(location, reads) for each dependence of the compilers' array:
-//   {n, writers, locations...: first the writers}, or
-//   {0, n, writers, mutexinoutsets, readers, locations... in this order, then pointers to depend objects}.
-template <class F> void each_dependence(void **depend, F f) noexcept {
-    auto number = [depend](unsigned i) { return reinterpret_cast<std::uintptr_t>(depend[i]); };
-    if (const std::uintptr_t count = number(0)) {
-        for (std::uintptr_t i = 0; i < count; ++i) f(depend[2 + i], i >= number(1));
-        return;
-    }
-    const std::uintptr_t count = number(1), writers = number(2) + number(3), plain = writers + number(4);
-    for (std::uintptr_t i = 0; i < count; ++i) {
-        if (i < plain) {
-            f(depend[5 + i], i >= writers);
-        } else {
-            void **object = static_cast<void **>(depend[5 + i]);
-            f(object[0], reinterpret_cast<std::uintptr_t>(object[1]) == kind_in);
-        }
-    }
-}
 
 dependence *&bucket_of(dependence_table *table, void *location) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(location);
@@ -76,10 +53,25 @@ void add_edge(task *before, task *after) noexcept {
     after->predecessors.fetch_add(1, std::memory_order_relaxed);
 }
 
-// The tasks that a dependence of this kind waits for.
-void add_edges(dependence *newest, bool reads, task *after) noexcept {
+// Need two of the same kind not wait for each other?
+bool together(dependence_kind kind) noexcept {
+    return kind == dependence_kind::in || kind == dependence_kind::inoutset;
+}
+
+void add_edges(dependence *newest, dependence_kind kind, task *after) noexcept {
     for (dependence *d = newest; d; d = d->older)
-        if (!reads || !d->reads) add_edge(d->task, after);
+        if (d->kind != kind || !together(kind)) add_edge(d->task, after);
+}
+
+// The tasks that this dependence waits for.
+void add_edges(dependence_table *table, const dependence_request &r, task *after) noexcept {
+    if (r.location) {
+        add_edges(*find_list(table, r.location), r.kind, after);
+        add_edges(*find_list(table, nullptr), r.kind, after);
+        return;
+    }
+    for (dependence *list : table->heads)
+        for (; list; list = list->next_in_bucket) add_edges(list, r.kind, after);
 }
 
 void enter(dependence_table *table, dependence *d) noexcept {
@@ -117,22 +109,17 @@ dependence_table *table_of(task *parent) noexcept {
 
 } // namespace
 
-unsigned count_dependences(void **depend) noexcept {
-    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(depend[0] ? depend[0] : depend[1]));
-}
-
-void add_dependences(task *parent, task *child, void **depend) noexcept {
-    const unsigned count = count_dependences(depend);
-    if (!count) return;
+void add_dependences(task *parent, task *child, dependence_list depend) noexcept {
+    if (!depend.count) return;
     dependence_table *table = table_of(parent);
-    child->depends = static_cast<dependence *>(std::malloc(count * sizeof(dependence)));
-    if (!child->depends) sys::fatal("GOMP_task", "no memory for %u dependences", count);
-    each_dependence(depend, [=](void *location, bool reads) {
-        add_edges(*find_list(table, location), reads, child);
+    child->depends = static_cast<dependence *>(std::malloc(depend.count * sizeof(dependence)));
+    if (!child->depends) sys::fatal("GOMP_task", "no memory for %zu dependences", depend.count);
+    for (std::size_t i = 0; i < depend.count; ++i) {
+        add_edges(table, depend.first[i], child);
         dependence *d = child->depends + child->depend_count++;
-        *d = {location, child, reads, nullptr, nullptr, nullptr};
+        *d = {depend.first[i].location, child, depend.first[i].kind, nullptr, nullptr, nullptr};
         enter(table, d);
-    });
+    }
 }
 
 void release_dependences(task *done, void (*ready)(task *)) noexcept {
@@ -159,7 +146,7 @@ void free_dependences(task *t) noexcept {
     t->table = nullptr;
 }
 
-void await_dependences(thread *t, void **depend) noexcept {
+void await_dependences(thread *t, dependence_list depend) noexcept {
     task *mine = t->task;
     team *tm = t->team;
     if (mine->unfinished_children.load(std::memory_order_acquire) == 0) // acquire[task-done]
@@ -168,9 +155,7 @@ void await_dependences(thread *t, void **depend) noexcept {
     stand_in.parent = mine;
     tm->tasks_lock.lock();
     if (mine->table)
-        each_dependence(depend, [&](void *location, bool reads) {
-            add_edges(*find_list(mine->table, location), reads, &stand_in);
-        });
+        for (std::size_t i = 0; i < depend.count; ++i) add_edges(mine->table, depend.first[i], &stand_in);
     tm->tasks_lock.unlock();
     auto pending = [](void *what) {
         return static_cast<task *>(what)->predecessors.load(std::memory_order_acquire) != 0; // acquire[depend-met]

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "personality/openmp/gomp/abi.hpp"
+#include "personality/openmp/gomp/depend.hpp"
 #include "personality/openmp/task.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
@@ -67,7 +68,7 @@ COMITY_GOMP void GOMP_target(int, region_function function, const void *, std::s
 
 COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t count, void **addresses, std::size_t *sizes,
                                  unsigned short *kinds, unsigned, void **depend, void **arguments) noexcept {
-    if (depend) await_dependences(current(), depend);
+    if (depend) await_dependences(current(), gomp_dependences(depend));
     const layout needed = each_firstprivate(count, addresses, sizes, kinds, [](std::size_t, std::size_t) {});
     char *copies = static_cast<char *>(__builtin_alloca(needed.size + needed.alignment));
     copies += needed.alignment - reinterpret_cast<std::uintptr_t>(copies) % needed.alignment;
@@ -86,12 +87,12 @@ COMITY_GOMP void GOMP_target_update(int, const void *, std::size_t, void **, std
 
 COMITY_GOMP void GOMP_target_update_ext(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned,
                                         void **depend) noexcept {
-    if (depend) await_dependences(current(), depend);
+    if (depend) await_dependences(current(), gomp_dependences(depend));
 }
 
 COMITY_GOMP void GOMP_target_enter_exit_data(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned,
                                              void **depend) noexcept {
-    if (depend) await_dependences(current(), depend);
+    if (depend) await_dependences(current(), gomp_dependences(depend));
 }
 
 // Programs register the images of their devices' code, of which we have no use.

@@ -3,7 +3,9 @@
 
 #include "model/spmd/team.hpp"
 #include "personality/openmp/gomp/abi.hpp"
+#include "personality/openmp/gomp/depend.hpp"
 #include "personality/openmp/task.hpp"
+#include "personality/openmp/task_loop.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
 
@@ -12,12 +14,21 @@ using ull = unsigned long long;
 
 COMITY_GOMP void GOMP_task(task_function function, void *data, copy_function copy, long size, long alignment,
                            bool condition, unsigned flags, void **depend, int priority, void *event) noexcept {
-    create_task(current(), {function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
-                            flags, !condition, depend, priority, static_cast<void **>(event)});
+    task_request request{
+        function,   data, copy,     static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), flags,
+        !condition, {},   priority, static_cast<void **>(event)};
+    if (flags & flag_depend) [[unlikely]] {
+        const gomp_dependences dependences(depend);
+        request.depend = dependences;
+        return create_task(current(), request);
+    }
+    create_task(current(), request);
 }
 
 COMITY_GOMP void GOMP_taskwait() noexcept { wait_for_children(current()); }
-COMITY_GOMP void GOMP_taskwait_depend(void **depend) noexcept { await_dependences(current(), depend); }
+COMITY_GOMP void GOMP_taskwait_depend(void **depend) noexcept {
+    await_dependences(current(), gomp_dependences(depend));
+}
 COMITY_GOMP void GOMP_taskyield() noexcept { (void)comity::spmd::yield(); }
 COMITY_GOMP void GOMP_taskgroup_start() noexcept { begin_group(current()); }
 COMITY_GOMP void GOMP_taskgroup_end() noexcept { end_group(current()); }
@@ -32,24 +43,6 @@ COMITY_GOMP void GOMP_task_reduction_remap(std::size_t count, std::size_t origin
 
 namespace {
 
-// How a taskloop's iterations are dealt out: `larger` tasks of `size` + 1, then tasks of `size`; the last may be
-// smaller.
-struct division {
-    std::uint64_t tasks, size, larger;
-};
-
-division divide(std::uint64_t count, std::uint64_t wanted, unsigned flags, unsigned ranks) noexcept {
-    if (flags & flag_grainsize) {
-        const std::uint64_t grain = wanted ? wanted : 1;
-        if (flags & flag_strict) return {count / grain + (count % grain != 0), grain, 0};
-        const std::uint64_t tasks = count / grain ? count / grain : 1;
-        return {tasks, count / tasks, count % tasks};
-    }
-    std::uint64_t tasks = wanted ? wanted : ranks;
-    tasks = tasks < count ? tasks : count;
-    return {tasks, count / tasks, count % tasks};
-}
-
 struct taskloop {
     task_request request; // of each task; its data begins with the bounds of its iterations
     loop l;
@@ -63,7 +56,8 @@ void run_taskloop(thread *t, taskloop &given, unsigned long wanted) noexcept {
         return;
     if (group) begin_group(t);
     if (request.flags & flag_reduction) register_reductions(t, static_cast<std::uintptr_t **>(request.data)[2]);
-    const division d = l.count == 0 ? division{} : divide(l.count, wanted, request.flags, t->size);
+    const taskloop_division d =
+        l.count == 0 ? taskloop_division{} : divide_taskloop(l.count, wanted, request.flags, t->size);
     std::uint64_t done = 0;
     for (std::uint64_t i = 0; i < d.tasks; ++i) {
         const std::uint64_t size = d.size + (i < d.larger), next = l.count - done < size ? l.count : done + size;
@@ -80,8 +74,16 @@ void run_taskloop(thread *t, taskloop &given, unsigned long wanted) noexcept {
 COMITY_GOMP void GOMP_taskloop(task_function function, void *data, copy_function copy, long size, long alignment,
                                unsigned flags, unsigned long tasks, int priority, long start, long end,
                                long step) noexcept {
-    taskloop given{{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
-                    flags & ~flag_depend & ~flag_detach, !(flags & flag_if), nullptr, priority, nullptr},
+    taskloop given{{function,
+                    data,
+                    copy,
+                    static_cast<std::size_t>(size),
+                    static_cast<std::size_t>(alignment),
+                    flags & ~flag_depend & ~flag_detach,
+                    !(flags & flag_if),
+                    {},
+                    priority,
+                    nullptr},
                    signed_loop(start, end, step, schedule_kind::fixed, 0)};
     run_taskloop(current(), given, tasks);
 }
@@ -89,8 +91,16 @@ COMITY_GOMP void GOMP_taskloop(task_function function, void *data, copy_function
 COMITY_GOMP void GOMP_taskloop_ull(task_function function, void *data, copy_function copy, long size, long alignment,
                                    unsigned flags, unsigned long tasks, int priority, ull start, ull end,
                                    ull step) noexcept {
-    taskloop given{{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
-                    flags & ~flag_depend & ~flag_detach, !(flags & flag_if), nullptr, priority, nullptr},
+    taskloop given{{function,
+                    data,
+                    copy,
+                    static_cast<std::size_t>(size),
+                    static_cast<std::size_t>(alignment),
+                    flags & ~flag_depend & ~flag_detach,
+                    !(flags & flag_if),
+                    {},
+                    priority,
+                    nullptr},
                    unsigned_loop(flags & flag_up, start, end, step, schedule_kind::fixed, 0)};
     run_taskloop(current(), given, tasks);
 }
