@@ -36,6 +36,8 @@ struct unit_hooks {
 
 // A scheduler that takes units. Its sched::hooks->units is not null.
 struct unit_scheduler : core::sched {
+    // So often a hart takes from its own queues before it looks beyond them.
+    static constexpr unsigned turns_at_home = 16;
     // What a hart has of the scheduler.
     struct alignas(64) slot {
         slot(unit_scheduler *s, unsigned n, bool shared) : owner(s), hart(n), fresh(shared) {}
@@ -45,7 +47,7 @@ struct unit_scheduler : core::sched {
         // How many units were created and how many have ended on this hart; written by the hart. For the end of the
         // scheduler: it may end when the sums agree, with `ended` read first.
         std::atomic<std::uint64_t> created{0}, ended{0};
-        unsigned turns = 0;           // the hart's: how often it chose what to run
+        std::atomic<unsigned> turns{0}; // how often the hart chose what to run; written by it
         std::uint64_t entered_at = 0; // ticks; the hart's
         alignas(64) core::spinlock lock;
         core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
@@ -58,6 +60,19 @@ struct unit_scheduler : core::sched {
             fresh.push(u); // there is room: it stood there
             return nullptr;
         }
+        [[gnu::always_inline]] unsigned take_turn() noexcept {
+            const unsigned turn = turns.load(std::memory_order_relaxed) + 1;
+            turns.store(turn, std::memory_order_relaxed);
+            return turn;
+        }
+        // The next turn, unless it is one to look beyond the own queues: the scheduler's loop alone counts those, or it
+        // would miss them.
+        [[gnu::always_inline]] bool take_turn_at_home() noexcept {
+            const unsigned turn = turns.load(std::memory_order_relaxed) + 1;
+            if (turn % turns_at_home == 0) return false;
+            turns.store(turn, std::memory_order_relaxed);
+            return true;
+        }
         void add_created() noexcept {
             created.store(created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         }
@@ -66,8 +81,6 @@ struct unit_scheduler : core::sched {
             ended.store(before + 1, std::memory_order_release); // release[unit-ended]
         }
     };
-    // So often a hart takes from its own queues before it looks beyond them.
-    static constexpr unsigned turns_at_home = 16;
     slot *slots = nullptr; // one for each hart, and one for those who have none
     unsigned harts = 0;    // how many there are
     // At most so many shall be in the scheduler and below it, at least 1; written by the scheduler's contexts.

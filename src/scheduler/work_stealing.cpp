@@ -281,8 +281,9 @@ context *work_stealing::steal_ready(carrier *k, unsigned from) noexcept {
 void work_stealing::next(carrier *k) noexcept {
     slot &own = *work_of(k);
     for (;;) {
-        if (++own.turns % turns_at_home == 0) look_beyond(k);
-        if (own.turns % 2)
+        const unsigned turn = own.take_turn();
+        if (turn % turns_at_home == 0) look_beyond(k);
+        if (turn % 2)
             if (context *c = take_ready(own)) core::resume(k, c);
         if (unit *u = core::chaos_chance(4) ? nullptr : own.fresh.pop()) {
             if (could_use_harts() && !own.fresh.empty()) [[unlikely]]
@@ -294,17 +295,44 @@ void work_stealing::next(carrier *k) noexcept {
     }
 }
 
+// Threads that meet, or hand something on, stop and go on so often that moving one costs more than letting its hart get
+// to it. So harts that will soon have gone through their ready contexts are left alone, for a while at most. True: the
+// caller looks again.
+bool work_stealing::leaves_to_others(const slot &own, patience &left) noexcept {
+    constexpr std::uint64_t soon_us = 5, longest_us = 4, most_us = 100;
+    const std::uint64_t us = core::ticks_per_us(), begin = sys::ticks();
+    if (left.since == 0) left.since = begin;
+    if (begin - left.since > most_us * us || core::chaos_chance(2)) return false;
+    std::uint64_t queued = 0;
+    for (const slot *s = slots; s != slots + harts; ++s) queued += s->ready.load(std::memory_order_relaxed);
+    if (queued == 0) return false;
+    // Looks at its own lines only meanwhile: the others write theirs with each turn.
+    const std::uint64_t turns_before = turns_taken();
+    while (sys::ticks() - begin < left.for_us * us && own.ready.load(std::memory_order_relaxed) == 0) sys::cpu_relax();
+    const std::uint64_t turns = turns_taken() - turns_before, within_us = left.for_us;
+    if (left.for_us < longest_us) left.for_us *= 2;
+    return turns * soon_us >= queued * within_us;
+}
+
+std::uint64_t work_stealing::turns_taken() const noexcept {
+    std::uint64_t sum = 0;
+    for (const slot *s = slots; s != slots + harts; ++s) sum += s->turns.load(std::memory_order_relaxed);
+    return sum;
+}
+
 // There is nothing fresh here. Returns after a unit has ended without being stopped.
 void work_stealing::find_work(carrier *k, slot &own) noexcept {
-    for (;;) {
+    for (patience left;;) {
         settle(own);
         if (in_order())
             if (unit *u = pick(own)) return u->run(u, k);
         if (context *c = take_ready(own)) core::resume(k, c);
         if (core::home_ready(k, this)) core::go_home(k, this);
-        if (context *c = steal_ready(k)) core::resume(k, c);
+        if (context *c = take_ready(slots[harts])) core::resume(k, c);
         if (unit *u = steal_fresh(k, true)) return u->run(u, k); // under chaos there may be own ones, too
         if (core::sched *child = children_.pick()) core::enter(k, child);
+        if (leaves_to_others(own, left)) continue;
+        if (context *c = steal_ready(k)) core::resume(k, c);
         if (!wait_for_work(k)) {
             tell_closer();
             core::yield(k);
@@ -318,7 +346,7 @@ void work_stealing::look_beyond(carrier *k) noexcept {
     if (should_give_way(k)) give_way(k);
     if (is_surplus()) leave_if_surplus(k);
     settle(*work_of(k));
-    const unsigned turn = work_of(k)->turns / turns_at_home;
+    const unsigned turn = work_of(k)->turns.load(std::memory_order_relaxed) / turns_at_home;
     for (unsigned i = 0; i < 4; ++i) {
         switch ((turn + i) % 4) {
         case 0:
@@ -382,7 +410,7 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
 void work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
     slot &own = *work_of(k);
-    if (++own.turns % turns_at_home == 0) [[unlikely]] {
+    if (own.take_turn() % turns_at_home == 0) [[unlikely]] {
         if (has_beyond(k, own)) return core::pause(c, yield_and_look_around, this);
         if (!own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
     }
@@ -400,9 +428,7 @@ void work_stealing::yield(context *c) noexcept {
 // `from`, which waits for something, stops and one that has started goes on. Every few turns not, to look around.
 bool work_stealing::switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept {
     slot &own = *work_of(from->on);
-    if ((own.turns + 1) % turns_at_home == 0) return false; // next() counts that turn, and looks around
-    ++own.turns;
-    return switch_to_started(own, from, after, arg);
+    return own.take_turn_at_home() && switch_to_started(own, from, after, arg);
 }
 
 bool work_stealing::switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept {

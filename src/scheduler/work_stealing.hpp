@@ -60,6 +60,12 @@ private:
     bool should_give_way(carrier *k) noexcept;
     [[noreturn]] void give_way(carrier *k) noexcept;
     void find_work(carrier *k, slot &own) noexcept;
+    struct patience {
+        std::uint64_t since = 0;  // ticks; 0: not yet
+        std::uint64_t for_us = 1; // until the next look
+    };
+    std::uint64_t turns_taken() const noexcept;
+    bool leaves_to_others(const slot &own, patience &left) noexcept;
     void look_beyond(carrier *k) noexcept;
     bool has_queued() noexcept;
     void put_back(context *c) noexcept;

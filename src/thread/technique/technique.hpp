@@ -86,10 +86,8 @@ inline void finish(thread *t, core::carrier *k) noexcept {
 // it is started in the same way as what has just ended there. Null: none, or it is the turn of something else.
 [[gnu::always_inline]] inline thread *next_alike(unit_scheduler::slot *w,
                                                  void (*run)(unit *, core::carrier *) noexcept) noexcept {
-    // Not counted here: the scheduler would take it for another turn, and never look beyond the hart's own queues.
-    if ((w->turns + 1) % unit_scheduler::turns_at_home == 0) return nullptr;
-    ++w->turns;
-    if (w->turns % 4 == 0 && w->ready.load(std::memory_order_relaxed) != 0) return nullptr;
+    if (!w->take_turn_at_home()) return nullptr;
+    if (w->turns.load(std::memory_order_relaxed) % 4 == 0 && w->ready.load(std::memory_order_relaxed) != 0) return nullptr;
     unit *u = w->pop_if_run_by(run);
     if (!u) return nullptr;
     if (w->owner->could_use_harts() && !w->fresh.empty()) [[unlikely]]
