@@ -48,7 +48,7 @@ struct unit_scheduler : core::sched {
         // scheduler: it may end when the sums agree, with `ended` read first.
         std::atomic<std::uint64_t> created{0}, ended{0};
         std::atomic<unsigned> turns{0}; // how often the hart chose what to run; written by it
-        std::uint64_t entered_at = 0; // ticks; the hart's
+        std::uint64_t entered_at = 0;   // ticks; the hart's
         alignas(64) core::spinlock lock;
         core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
         std::atomic<std::uint32_t> ready{0};             // how many; written under lock

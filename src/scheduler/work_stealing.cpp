@@ -2,6 +2,7 @@
 
 #include "core/base.hpp"
 #include "core/runtime.hpp"
+#include "sys/stack_pool.hpp"
 
 #include <new>
 #include <utility>
@@ -129,6 +130,7 @@ void work_stealing::close() noexcept {
             },
             this);
     core::unregister_sched("comity_threads_end");
+    sys::cool_free_stacks();
     delete this;
 }
 
@@ -144,16 +146,17 @@ void work_stealing::tell_closer() noexcept {
 // ---- Work comes
 
 void work_stealing::make_ready(context *first, context *last, unsigned n) noexcept {
-    pin(); // a context that is ready may run and end the scheduler before we are done here
-    if (first->home) {
+    carrier *k = core::current_carrier();
+    // A context that is ready may run and end the scheduler before we are done here, unless our own hart is in it.
+    const bool inside = k && k->carried && k->current_sched == this;
+    if (!inside) pin();
+    if (first->home)
         core::post_home(first);
-    } else {
-        carrier *k = core::current_carrier();
+    else
         line_up(slots[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, n,
                 occasion::ready);
-        call_harts(n);
-    }
-    unpin();
+    if (!inside || !alone()) call_harts(n); // else the one hart there is comes to it
+    if (!inside) unpin();
 }
 
 void work_stealing::put_on(context *c, unsigned hart) noexcept {

@@ -17,6 +17,11 @@ std::size_t round_to_pages(std::size_t size) noexcept {
 
 } // namespace
 
+std::size_t physical_memory() noexcept {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    return pages > 0 ? static_cast<std::size_t>(pages) * page_size() : 0;
+}
+
 std::size_t page_size() noexcept {
     static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     return size;

@@ -10,6 +10,8 @@
 namespace comity::sys {
 
 std::size_t page_size() noexcept;
+// Of the machine, in bytes.
+std::size_t physical_memory() noexcept;
 
 // `size` bytes, rounded up to pages, of zeroed memory that takes no physical memory before it is touched; nullptr when
 // the kernel gives none.

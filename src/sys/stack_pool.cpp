@@ -4,6 +4,7 @@
 #include <atomic>
 #include <new>
 
+#include "sys/clock.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/spinlock.hpp"
 #include "sys/stack_slab.hpp"
@@ -17,6 +18,7 @@ struct alignas(64) stack_class {
     spinlock lock; // over all of this
     slab *with_room = nullptr;
     std::size_t slabs = 0, slots = 0, in_use = 0, warm = 0, cold = 0;
+    std::int64_t many_since = 0; // now_ns: since when more have been warm than need be; 0: they are not
 
     void list(slab *s) noexcept {
         s->listed = true;
@@ -191,11 +193,31 @@ void guard_stack(stack_memory &stack, const slot_shape &shape) noexcept {
 
 // ---- Giving back
 
-// So many free stacks keep their memory: a quarter of those in use, and at least so many as hold 64 MiB if each has
-// touched 16 KiB.
+std::atomic<std::int64_t> patience_ns{1'000'000'000};
+
+// So many free stacks keep their memory for good: a quarter of those in use, and at least so many as hold 64 MiB if
+// each has touched 16 KiB.
 std::size_t most_warm(const stack_class &c) noexcept {
     const std::size_t few = 64 * mebi / std::min(shape_of(class_of(c)).stride, mebi / 64);
     return std::max(few, c.in_use / 4);
+}
+
+// And so many for a while, for who makes as many again and again: 16 times as many, on a machine with 16 GiB or more.
+std::size_t most_warm_for_a_while(const stack_class &c) noexcept {
+    static const std::size_t times = std::clamp(physical_memory() / (1024 * mebi), std::size_t{1}, std::size_t{16});
+    return most_warm(c) * times;
+}
+
+// Under the class's lock. Have there been too many warm ones, or for too long?
+bool must_cool(stack_class &c) noexcept {
+    if (c.warm <= most_warm(c)) {
+        c.many_since = 0;
+        return false;
+    }
+    if (c.warm > most_warm_for_a_while(c)) return true;
+    const std::int64_t now = now_ns();
+    if (c.many_since == 0) c.many_since = now;
+    return now - c.many_since > patience_ns.load(std::memory_order_relaxed);
 }
 
 struct run {
@@ -306,11 +328,23 @@ void give_back_stacks(stack_memory *stacks, unsigned n) noexcept {
             if (!s->listed) c.list(s);
         }
         const std::size_t most = most_warm(c);
-        const bool too_many = c.warm > most;
+        const bool too_many = must_cool(c);
         c.lock.unlock();
         if (too_many) cool(c, most / 2);
     }
 }
+
+void cool_free_stacks() noexcept {
+    for (stack_class &c : pool) {
+        c.lock.lock();
+        const std::size_t most = most_warm(c);
+        const bool many = c.warm > most;
+        c.lock.unlock();
+        if (many) cool(c, most / 2);
+    }
+}
+
+void set_stack_patience(std::int64_t ns) noexcept { patience_ns.store(ns, std::memory_order_relaxed); }
 
 bool unmap_free_stacks() noexcept {
     bool any = false;

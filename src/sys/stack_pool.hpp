@@ -35,6 +35,11 @@ std::size_t pooled_stack_size(std::size_t size) noexcept;
 // Gives all address space back in which no stack is in use. Was there any? Costs much; done when a mapping fails.
 bool unmap_free_stacks() noexcept;
 
+// Gives the memory of many free stacks back now instead of after a while: the program has done with its threads.
+void cool_free_stacks() noexcept;
+// For tests: how long many free stacks keep their memory, instead of a second.
+void set_stack_patience(std::int64_t ns) noexcept;
+
 // In fork handlers. Stacks that another thread was just taking or giving back are lost to the child.
 void stack_pool_before_fork() noexcept;
 void stack_pool_after_fork() noexcept; // in both processes

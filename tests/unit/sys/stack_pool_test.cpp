@@ -169,6 +169,7 @@ TEST(stack_pool, large_batches_of_free_stacks_give_their_memory_back) {
         EXPECT_GT(full, before + n * std::size_t{1024});
         // in an order that leaves no run for long; small ones share pages, so theirs is the usual one
         for (unsigned i = 0; i < n; ++i) give_back_stacks(&stacks[size == 2048 ? i : i * 7919ULL % n], 1);
+        cool_free_stacks();
         const stack_pool_state state = get_stack_pool_state(size);
         EXPECT_EQ(state.in_use, 0U);
         EXPECT_LE(state.warm, most);
@@ -192,6 +193,7 @@ TEST(stack_pool, slabs_of_large_stacks_are_given_back_whole) {
     const std::size_t most = get_stack_pool_state(size).slabs;
     EXPECT_GE(most, 30U);
     give_back(stacks);
+    cool_free_stacks();
     const stack_pool_state state = get_stack_pool_state(size);
     EXPECT_EQ(state.in_use, 0U);
     EXPECT_LE(state.slabs, most * 2 / 3);
@@ -332,6 +334,19 @@ protected:
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
+TEST(stack_pool, free_stacks_keep_their_memory_for_a_while) {
+    if (physical_memory() < 4096 * mebi) GTEST_SKIP() << "a small machine keeps fewer";
+    constexpr unsigned n = 10'000;
+    std::vector<stack_memory> stacks = take(16 * kibi, n);
+    give_back(stacks);
+    EXPECT_GE(get_stack_pool_state(16 * kibi).warm, n);
+    set_stack_patience(-1); // it is over
+    stacks = take(16 * kibi, n);
+    give_back(stacks);
+    EXPECT_LE(get_stack_pool_state(16 * kibi).warm, 4096U);
+    set_stack_patience(1'000'000'000);
+}
+
 TEST_F(stack_pool_death, the_guard_of_each_kind_faults_also_after_memory_was_given_back) {
     for (const bool light : {true, false})
         EXPECT_EXIT(
@@ -341,7 +356,8 @@ TEST_F(stack_pool_death, the_guard_of_each_kind_faults_also_after_memory_was_giv
                 std::vector<stack_memory> stacks = take(64 * kibi, 9000);
                 for (const stack_memory &s : stacks) s.top[-1] = std::byte{1};
                 const stack_memory one = stacks[17];
-                give_back(stacks); // most of them are cold now
+                give_back(stacks);
+                cool_free_stacks(); // most of them
                 if (get_stack_pool_state(64 * kibi).cold < 3000) _exit(1);
                 one.bottom[0] = std::byte{1};
                 one.bottom[-1] = std::byte{1};
