@@ -25,6 +25,11 @@ constexpr option table[] = {
      "they only make sense in experiments.",
      false, "--harts N",
      [](options &into, std::uint64_t n, const char *) { into.harts = static_cast<unsigned>(n); into.harts_given = true; }},
+    {"COMITY_BIND", option_kind::choice, 0, 0, "none|cores|numa", "none: the kernel chooses, and changes its mind",
+     "To what harts are bound: each to a core, in the machine's order (when there are more harts than cores, neighbours "
+     "share one), or to a NUMA node, so that the nodes get as many harts as their share of the cores. Only cores that the "
+     "process may use count. Bound harts look for work with their neighbours first.",
+     false, "--bind WHAT", [](options &into, std::uint64_t n, const char *) { into.bind = static_cast<bind_choice>(n); }},
     {"COMITY_NESTED", option_kind::flag, 0, 1, "",
      "on under `comity run`, otherwise what the library that Comity stands in for does",
      "Whether parallel regions inside parallel regions run in parallel too.",

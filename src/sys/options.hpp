@@ -10,6 +10,7 @@
 namespace comity::sys {
 
 enum class tls_choice : std::uint8_t { automatic, donor, glibc };
+enum class bind_choice : std::uint8_t { none, cores, numa };
 
 struct options {
     unsigned harts = 1;       // how many harts there shall be: as asked, else as many as the process may use cores
@@ -20,6 +21,7 @@ struct options {
     bool stats = false;
     bool verbose = false;
     tls_choice tls = tls_choice::automatic;
+    bind_choice bind = bind_choice::none;
     std::uint64_t chaos = 0; // the chaos scheduler's seed; 0: no chaos
     unsigned spin_us = 0;
     std::size_t stack_size = 0;

@@ -34,6 +34,7 @@ void add_run(CLI::App &app, run_request &request) {
     CLI::App *run = app.add_subcommand("run", "Run a program so that its parallel libraries share the cores");
     run->formatter(make_help_format("comity run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"));
     run->add_option("--harts", request.harts, help_of("COMITY_HARTS"))->type_name("N");
+    run->add_option("--bind", request.bind, help_of("COMITY_BIND"))->type_name("WHAT");
     run->add_flag("--no-nested", request.no_nested,
                   "Parallel regions inside parallel regions get one thread, as without Comity. (COMITY_NESTED=0)");
     run->add_flag("--stats", request.stats, help_of("COMITY_STATS"));
@@ -129,7 +130,7 @@ std::vector<std::string> harness_arguments(const bench_options &given) {
 std::size_t find_command(const std::vector<std::string> &words) {
     for (std::size_t i = 1; i < words.size(); ++i) {
         if (words[i] == "--") return i;
-        if (words[i] == "--harts")
+        if (words[i] == "--harts" || words[i] == "--bind")
             ++i;
         else if (words[i].empty() || words[i][0] != '-')
             return i;

@@ -31,14 +31,24 @@ const sys::option &find_option(const char *variable) {
     std::abort(); // the name is one of ours
 }
 
-program_error check_harts(const std::string &text) {
-    const sys::option &row = find_option("COMITY_HARTS");
+// An option's value that the variable may not have is an error here.
+program_error check_value(const char *option, const char *variable, const std::string &text, const char *advice) {
+    const sys::option &row = find_option(variable);
     std::uint64_t number = 0;
     if (sys::parse_option(row, text.c_str(), number)) return {};
     char allowed[128];
     sys::describe_allowed(row, allowed, sizeof allowed);
-    return {exit_usage, fmt::format("--harts \"{}\": not {}; leave it out to use every core that the process may use",
-                                    text, allowed)};
+    return {exit_usage, fmt::format("{} \"{}\": not {}; {}", option, text, allowed, advice)};
+}
+
+program_error check_values(const run_request &request) {
+    program_error error;
+    if (request.harts)
+        error = check_value("--harts", "COMITY_HARTS", *request.harts,
+                            "leave it out to use every core that the process may use");
+    if (error.code == 0 && request.bind)
+        error = check_value("--bind", "COMITY_BIND", *request.bind, "leave it out to bind nothing");
+    return error;
 }
 
 program_error check_installation(const installation &here) {
@@ -77,6 +87,7 @@ void set_environment(const run_request &request, const installation &here) {
     set("COMITY_RUN", "1");
     set("COMITY_PRELOAD", here.folder);
     if (request.harts) set("COMITY_HARTS", *request.harts);
+    if (request.bind) set("COMITY_BIND", *request.bind);
     if (request.stats) set("COMITY_STATS", "1");
     if (request.verbose) set("COMITY_VERBOSE", "1");
     if (request.no_nested) set("COMITY_NESTED", "0");
@@ -102,8 +113,7 @@ int execute(const std::string &path, const std::vector<std::string> &command) {
 } // namespace
 
 int run_program(const run_request &request) {
-    if (request.harts)
-        if (const auto error = check_harts(*request.harts)) return fail(error.code, error.text);
+    if (const auto error = check_values(request)) return fail(error.code, error.text);
     clean_environment();
     const installation here = find_installation();
     if (const auto error = check_installation(here)) return fail(error.code, error.text);

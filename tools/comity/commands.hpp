@@ -8,7 +8,7 @@
 namespace comity::cli {
 
 struct run_request {
-    std::optional<std::string> harts; // as typed
+    std::optional<std::string> harts, bind; // as typed
     bool stats = false, verbose = false, no_nested = false;
     std::vector<std::string> command; // the program and its arguments
 };

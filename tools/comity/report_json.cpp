@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "comity/version.h"
+#include "sys/topology.hpp"
 
 namespace comity::cli {
 namespace {
@@ -39,6 +40,42 @@ const char *tls_name(sys::tls_choice choice) {
     return "auto";
 }
 
+const char *bind_name(sys::bind_choice choice) {
+    switch (choice) {
+    case sys::bind_choice::cores:
+        return "cores";
+    case sys::bind_choice::numa:
+        return "numa";
+    case sys::bind_choice::none:
+        break;
+    }
+    return "none";
+}
+
+ordered_json topology_json() {
+    const sys::topology &t = sys::machine();
+    return {{"source", t.source()},
+            {"cpus", t.size()},
+            {"cores", t.count(sys::part::core)},
+            {"l2_caches", t.count(sys::part::l2_cache)},
+            {"last_level_caches", t.count(sys::part::last_cache)},
+            {"numa_nodes", t.count(sys::part::numa_node)},
+            {"sockets", t.count(sys::part::socket)}};
+}
+
+// null where harts are not bound
+ordered_json hart_cpus_json(const machine_report &machine) {
+    if (machine.options.bind == sys::bind_choice::none) return {};
+    ordered_json harts = ordered_json::array();
+    for (unsigned i = 0; i < machine.options.harts; ++i) {
+        const sys::cpu_set cpus = sys::cpus_for(sys::machine(), machine.options.bind, i, machine.options.harts);
+        ordered_json list = ordered_json::array();
+        for (int cpu = cpus.next(); cpu >= 0; cpu = cpus.next(cpu + 1)) list.push_back(cpu);
+        harts.push_back(list);
+    }
+    return harts;
+}
+
 ordered_json machine_json(const machine_report &machine) {
     const auto &cpus = machine.cpus;
     ordered_json json;
@@ -48,6 +85,9 @@ ordered_json machine_json(const machine_report &machine) {
     json["cpu_quota_folder"] = text_or_null(cpus.quota_folder);
     json["harts"] = machine.options.harts;
     json["harts_because"] = explain_harts(machine);
+    json["topology"] = topology_json();
+    json["bind"] = bind_name(machine.options.bind);
+    json["hart_cpus"] = hart_cpus_json(machine);
     json["kernel"] = machine.kernel;
     json["c_library"] = machine.c_library;
     json["tls_switch"] = machine.tls_switch;

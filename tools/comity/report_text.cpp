@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "comity/version.h"
+#include "sys/topology.hpp"
 
 namespace comity::cli {
 namespace {
@@ -25,6 +26,28 @@ std::string describe_cores(const machine_report &machine) {
 std::string describe_quota(const machine_report &machine) {
     if (!machine.cpus.quota_thousandths) return "none";
     return fmt::format("{:g} cores, by {}", machine.cpus.quota_thousandths / 1000.0, machine.cpus.quota_folder);
+}
+
+std::string describe_topology() {
+    const sys::topology &t = sys::machine();
+    return fmt::format("{}, {}, {}, {} ({})", count(t.count(sys::part::core), "core", "cores"),
+                       count(t.count(sys::part::last_cache), "last-level cache", "last-level caches"),
+                       count(t.count(sys::part::numa_node), "NUMA node", "NUMA nodes"),
+                       count(t.count(sys::part::socket), "socket", "sockets"), t.source());
+}
+
+std::string describe_binding(const machine_report &machine) {
+    constexpr unsigned most_shown = 16;
+    const unsigned n = machine.options.harts;
+    if (machine.options.bind == sys::bind_choice::none) return "none (COMITY_BIND)";
+    std::string text = machine.options.bind == sys::bind_choice::cores ? "cores:" : "NUMA nodes:";
+    for (unsigned i = 0; i < n && i < most_shown; ++i) {
+        const sys::cpu_set cpus = sys::cpus_for(sys::machine(), machine.options.bind, i, n);
+        text += fmt::format("{} hart {} on CPU ", i ? ";" : "", i);
+        for (int cpu = cpus.next(); cpu >= 0; cpu = cpus.next(cpu + 1))
+            text += fmt::format("{}{}", cpu == cpus.next() ? "" : ",", cpu);
+    }
+    return n > most_shown ? text + "; …" : text;
 }
 
 std::string describe_guards(const machine_report &machine) {
@@ -60,6 +83,8 @@ void print_machine(const machine_report &machine) {
     line("cores", describe_cores(machine));
     line("CPU quota", describe_quota(machine));
     line("harts", fmt::format("{} ({})", machine.options.harts, explain_harts(machine)));
+    line("topology", describe_topology());
+    line("binding", describe_binding(machine));
     line("kernel", machine.kernel);
     line("C library", machine.c_library);
     line("TLS switch", machine.tls_switch);

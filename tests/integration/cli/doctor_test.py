@@ -75,6 +75,30 @@ class machine(doctor_case):
         found = self.examine(env={"COMITY_HARTS": "5"})["machine"]
         self.assertEqual((found["harts"], found["harts_because"]), (5, "COMITY_HARTS"))
 
+    def test_harts_are_shown_where_they_would_be_bound(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        found = self.examine()["machine"]
+        self.assertEqual((found["bind"], found["hart_cpus"]), ("none", None))
+        self.assertEqual(found["topology"]["cpus"], len(cpus))
+        self.assertLessEqual(found["topology"]["cores"], len(cpus))
+        for what, part in (("cores", "cores"), ("numa", "numa_nodes")):
+            found = self.examine(env={"COMITY_BIND": what, "COMITY_HARTS": "3"})["machine"]
+            self.assertEqual((found["bind"], len(found["hart_cpus"])), (what, 3))
+            if found["topology"][part] == 1:
+                self.assertEqual(found["hart_cpus"], [cpus] * 3)
+            for hart in found["hart_cpus"]:
+                self.assertLessEqual(set(hart), set(cpus))
+                self.assertTrue(hart)
+
+    def test_a_machine_that_is_made_up_is_shown(self):
+        if self.examine()["machine"]["topology"]["source"] != "hwloc":
+            self.skipTest("no hwloc here")
+        found = self.examine(env={"HWLOC_SYNTHETIC": "numa:2 l3:2 core:4 pu:2", "COMITY_BIND": "numa",
+                                  "COMITY_HARTS": "4"})["machine"]
+        self.assertEqual([found["topology"][part] for part in ("cpus", "cores", "last_level_caches", "numa_nodes")],
+                         [32, 16, 4, 2])
+        self.assertEqual(found["hart_cpus"], [list(range(16))] * 2 + [list(range(16, 32))] * 2)
+
     def test_missing_drop_ins_are_a_problem(self):
         for name in DROP_INS:
             os.rename(self.path(f"prefix/lib/comity/{name}"), self.path(name))

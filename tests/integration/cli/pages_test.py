@@ -37,7 +37,7 @@ class pages(cli_case):
             self.assertLessEqual(max(map(len, text.splitlines())), 82)
             self.assertEqual(self.help_of(*words), self.run_comity(*words, "-h").stdout)
         self.assertEqual(set(re.findall(r"^  (\w+) ", self.help_of(), flags=re.M)) & set(COMMANDS), set(COMMANDS))
-        self.assertGreaterEqual(self.options_of("run"), {"--harts", "--no-nested", "--stats", "--verbose", "--help"})
+        self.assertGreaterEqual(self.options_of("run"), {"--harts", "--bind", "--no-nested", "--stats", "--verbose", "--help"})
 
     def test_the_version_is_the_projects(self):
         version = re.search(r"project\(comity VERSION ([\d.]+)", read("CMakeLists.txt")).group(1)
@@ -77,6 +77,8 @@ class pages(cli_case):
         self.assertEqual(complete("comity", "run", "--h"), ["--harts", "--help"])
         self.assertEqual(complete("comity", "doctor", "--p"), ["--pid"])
         self.assertIn("printf", complete("comity", "run", "--harts", "2", "print"))
+        self.assertEqual(complete("comity", "run", "--bind", "n"), ["none", "numa"])
+        self.assertIn("printf", complete("comity", "run", "--bind", "cores", "print"))
 
     def test_the_page_of_the_configuration_is_made_from_the_table(self):
         result = self.run_comity("options", "--markdown")

@@ -87,6 +87,8 @@ class environment(cli_case):
     def test_options_become_variables_and_win_over_them(self):
         seen, _ = self.inside("--harts", "3", "--stats", "--no-nested", env={"COMITY_HARTS": "5", "COMITY_STATS": "0"})
         self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_STATS"], seen["COMITY_NESTED"]), ("3", "1", "0"))
+        seen, _ = self.inside("--bind", "cores", env={"COMITY_BIND": "numa"})
+        self.assertEqual(seen["COMITY_BIND"], "cores")
         seen, said = self.inside("--verbose", "--harts=1024")
         self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_VERBOSE"]), ("1024", "1"))
         self.assertIn(self.preload, said)
@@ -105,9 +107,14 @@ class environment(cli_case):
                 said = f'--harts "{bad}": not {HARTS}' if words != ("--harts=",) else "--harts"
                 self.expect(self.run_comity("run", *words, "--", "true"), 125, out="", err=said)
 
+    def test_a_bad_binding_on_the_command_line_is_an_error(self):
+        for bad in ("core", "CORES", "", "1"):
+            self.expect(self.run_comity("run", "--bind", bad, "--", "true"), 125, out="",
+                        err=f'--bind "{bad}": not one of none, cores, numa')
+
     def test_a_bad_variable_is_one_warning_and_does_not_reach_the_program(self):
         for name, bad in (("COMITY_HARTS", "abc"), ("COMITY_HARTS", "0"), ("COMITY_HARTS", "-3"), ("COMITY_HARTS", "1e9"),
-                          ("COMITY_HARTS", ""), ("COMITY_TLS", "x"), ("COMITY_STACK_SIZE", "1"), ("COMITY_CHAOS", "-1")):
+                          ("COMITY_HARTS", ""), ("COMITY_TLS", "x"), ("COMITY_BIND", "sockets"), ("COMITY_BIND", ""), ("COMITY_STACK_SIZE", "1"), ("COMITY_CHAOS", "-1")):
             seen, said = self.inside(env={name: bad})
             self.assertNotIn(name, seen)
             self.assertEqual(said.count("\n"), 1, said)

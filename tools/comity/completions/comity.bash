@@ -11,7 +11,7 @@ _comity() {
         # The first word that is no option of ours begins the program's own command line.
         for ((i = 2; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
-            --harts) ((i++)) ;;
+            --harts | --bind) ((i++)) ;;
             --) ((i++)) && break ;;
             -*) ;;
             *) break ;;
@@ -21,8 +21,10 @@ _comity() {
             _command_offset "$i"
         elif [[ $before == --harts ]]; then
             COMPREPLY=($(compgen -W "$(seq "$(nproc)")" -- "$word"))
+        elif [[ $before == --bind ]]; then
+            COMPREPLY=($(compgen -W 'none cores numa' -- "$word"))
         elif [[ $word == -* ]]; then
-            COMPREPLY=($(compgen -W '--harts --no-nested --stats --verbose --help --' -- "$word"))
+            COMPREPLY=($(compgen -W '--harts --bind --no-nested --stats --verbose --help --' -- "$word"))
         else
             COMPREPLY=($(compgen -c -- "$word") $(compgen -f -- "$word"))
         fi

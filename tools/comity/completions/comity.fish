@@ -8,6 +8,7 @@ complete -c comity -n "not __fish_seen_subcommand_from $commands" -a options -d 
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
 complete -c comity -s h -l help -d 'Print the help'
 complete -c comity -n '__fish_seen_subcommand_from run' -l harts -x -d 'How many computations run at the same time'
+complete -c comity -n '__fish_seen_subcommand_from run' -l bind -xa 'none cores numa' -d 'To what harts are bound'
 complete -c comity -n '__fish_seen_subcommand_from run' -l no-nested -d 'Inner parallel regions get one thread'
 complete -c comity -n '__fish_seen_subcommand_from run' -l stats -d 'Print a summary when the program ends'
 complete -c comity -n '__fish_seen_subcommand_from run' -l verbose -d 'Say what was detected and what is served'
