@@ -105,6 +105,7 @@ work_stealing *work_stealing::open(policy *p) noexcept {
     s->harts = n;
     s->most.store(n, std::memory_order_relaxed);
     s->slots = slots;
+    s->victims_ = victims::make(n);
     core::register_sched(s, &scheduler::callbacks);
     s->hooks = &scheduler::hooks;
     core::become(s->registrant->on, s);
@@ -254,11 +255,15 @@ context *work_stealing::take(const void *what) noexcept {
     return c;
 }
 
+// Different from time to time, for the choice among those that are equally near.
+static unsigned some_number() noexcept { return static_cast<unsigned>(sys::ticks() * 0x9e3779b97f4a7c15U >> 40); }
+
 unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
-    const unsigned own = static_cast<unsigned>(k->carried->id),
-                   from = core::chaos_on ? core::chaos_random() % harts : own + 1;
+    const unsigned own = static_cast<unsigned>(k->carried->id), from = core::chaos_on ? core::chaos_random() % harts
+                                                                       : victims_     ? some_number()
+                                                                                      : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
-        slot &victim = slots[(from + i) % harts];
+        slot &victim = slots[victims_ ? victims_->at(own, i, from) : (from + i) % harts];
         if (victim.fresh.empty() || (!own_too && &victim == work_of(k))) continue;
         if (unit *u = victim.fresh.steal()) {
             ++k->count.steals;
@@ -270,8 +275,11 @@ unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
 
 context *work_stealing::steal_ready(carrier *k, unsigned from) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id);
+    const bool near_first = victims_ && from == 0;
+    const unsigned random = near_first ? some_number() : 0;
     for (unsigned i = 0; i < harts; ++i) {
-        const unsigned victim = (own + 1 + (from + i) % harts) % (harts + 1);
+        unsigned victim = (own + 1 + (from + i) % harts) % (harts + 1);
+        if (near_first) victim = i == 0 ? harts : victims_->at(own, i - 1, random);
         if (context *c = take_ready(slots[victim])) {
             if (victim != harts) ++k->count.steals;
             return c;

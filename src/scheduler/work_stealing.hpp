@@ -8,6 +8,7 @@
 #include "pool/deque.hpp"
 #include "pool/unit.hpp"
 #include "scheduler/policy/policy.hpp"
+#include "scheduler/victims.hpp"
 
 #include <atomic>
 
@@ -105,6 +106,7 @@ private:
     void tell_closer() noexcept;
 
     core::child_list children_;
+    std::unique_ptr<victims> victims_; // null: nobody is nearer than others
     // Read under the lock of one slot, written under those of all.
     std::atomic<policy *> policy_{nullptr};
     std::atomic<comity_scheduler_kind_t> kind_{COMITY_SCHEDULER_WORK_STEALING}; // the policy's
