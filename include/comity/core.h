@@ -77,6 +77,38 @@ COMITY_API int comity_hart_count(void);
  * Where: anywhere. Never switches. The answer is stale after anything that may switch. */
 COMITY_API int comity_hart_id(void);
 
+/* Where a hart or a CPU is: the number of the CPU (the kernel's), and of the core, caches, NUMA node and socket, each
+ * numbered from 0 in the machine's order, over what the process may use. -1: a hart that may run in several of them.
+ * Where the machine has no such part, all is part 0. */
+typedef struct comity_location {
+    int cpu;
+    int core;       /* with its hardware threads */
+    int l2_cache;   /* the second level */
+    int last_cache; /* the last level, mostly the third */
+    int numa_node;
+    int socket;
+} comity_location_t;
+
+/* Binds a hart to `n` CPUs, numbers of the kernel's; n = 0: to none, it may run wherever the process may. Its worker
+ * and the calling thread follow at once, a thread of the program's that carries it at this moment does so with its next
+ * hart. Schedulers opened from then on steal near the hart first (docs/binding.md). COMITY_BIND binds all harts when
+ * Comity starts.
+ * Where: any thread, context; needs 64 KiB of stack. Never switches. Returns 0; EINVAL: no such hart, or the process
+ * may not use a CPU; ENOMEM. */
+COMITY_API int comity_hart_bind(int hart, const int *cpus, size_t n);
+
+/* Stores the CPUs on which the hart may run, at most `room` of them, in ascending order, and in `count` (NULL: not
+ * wanted) how many there are: those that it is bound to, or all that the process may use. cpus may be NULL if room is
+ * 0. Where: any thread. Never switches. Returns 0; EINVAL: no such hart, or no place; ERANGE: there are more. */
+COMITY_API int comity_hart_cpus(int hart, int *cpus, size_t room, size_t *count);
+
+/* Where the hart is: what all its CPUs have in common. Where: any thread, context; needs 64 KiB of stack when it is the
+ * first to ask for the topology. Never switches. Returns 0 or EINVAL. */
+COMITY_API int comity_hart_location(int hart, comity_location_t *location);
+
+/* The same for a CPU. EINVAL also when the process may not use it. */
+COMITY_API int comity_cpu_location(int cpu, comity_location_t *location);
+
 /* ---- Time ------------------------------------------------------------------------------------------------------ */
 
 /* Deadlines are in nanoseconds of CLOCK_MONOTONIC; any value is one: what has passed has passed, and COMITY_NO_DEADLINE

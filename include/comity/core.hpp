@@ -7,13 +7,50 @@
 #include <chrono>
 #include <cstddef>
 #include <new>
+#include <span>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace comity {
 
 inline int hart_count() noexcept { return comity_hart_count(); }
 inline int hart_id() noexcept { return comity_hart_id(); }
+
+// Binds a hart to CPUs, or with an empty list to none. Throws std::system_error (EINVAL) or std::bad_alloc.
+inline void bind_hart(int hart, std::span<const int> cpus) {
+    const int error = comity_hart_bind(hart, cpus.data(), cpus.size());
+    if (error == static_cast<int>(std::errc::not_enough_memory)) throw std::bad_alloc();
+    if (error != 0) throw std::system_error(error, std::generic_category(), "comity::bind_hart");
+}
+// The CPUs on which a hart may run. Throws std::system_error (EINVAL: no such hart) or std::bad_alloc.
+inline std::vector<int> hart_cpus(int hart) {
+    std::vector<int> cpus;
+    for (std::size_t n = 0;;) {
+        const int error = comity_hart_cpus(hart, cpus.data(), cpus.size(), &n);
+        if (error == static_cast<int>(std::errc::invalid_argument))
+            throw std::system_error(error, std::generic_category(), "comity::hart_cpus");
+        if (n <= cpus.size()) {
+            cpus.resize(n);
+            return cpus;
+        }
+        cpus.resize(n);
+    }
+}
+using location = comity_location_t;
+// Where a hart, or a CPU, is. Throw std::system_error (EINVAL).
+inline location hart_location(int hart) {
+    location l{};
+    if (const int error = comity_hart_location(hart, &l))
+        throw std::system_error(error, std::generic_category(), "comity::hart_location");
+    return l;
+}
+inline location cpu_location(int cpu) {
+    location l{};
+    if (const int error = comity_cpu_location(cpu, &l))
+        throw std::system_error(error, std::generic_category(), "comity::cpu_location");
+    return l;
+}
 
 // Deadlines as the C functions take them, of times of any clock and unit. What is too large for one never comes.
 template <class Rep, class Period> std::int64_t deadline_in(std::chrono::duration<Rep, Period> time) noexcept {

@@ -1,5 +1,6 @@
 #include "core/base.hpp"
 
+#include "core/binding.hpp"
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
 #include "sys/message.hpp"
@@ -232,6 +233,7 @@ void base_scheduler::acquire(carrier *k) noexcept {
         carrier *expected = k;
         if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
             k->carried = h;
+            bind_as_hart(k);
             become(k, this);
             return;
         }
@@ -242,6 +244,7 @@ void base_scheduler::acquire(carrier *k) noexcept {
         k->carried = h;
     else
         wait_for_hart(k);
+    bind_as_hart(k);
     k->granted_at = sys::ticks();
     become(k, this);
     ++k->count.grants;
@@ -278,6 +281,7 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
 }
 
 void base_scheduler::leave(carrier *k) noexcept {
+    unbind(k);
     hart *h = k->carried;
     k->carried = nullptr;
     const std::uint64_t now = sys::ticks();

@@ -64,6 +64,8 @@ struct counters {
     }
 };
 
+struct binding; // binding.hpp
+
 struct alignas(64) carrier {
     // Written by the carrier itself, or by whoever grants it a hart before the token.
     hart *carried = nullptr;
@@ -96,7 +98,9 @@ struct alignas(64) carrier {
     carrier *next = nullptr;                        // in the base scheduler's queue of waiters
     carrier *all_next = nullptr;                    // every carrier, for statistics; under the registry's lock
     int kernel_id = 0;
-    waiter native_waiter; // the native context's, while it waits with a deadline
+    hart *own = nullptr;      // workers: the hart that they are made for
+    binding *bound = nullptr; // null: it never carried a bound hart
+    waiter native_waiter;     // the native context's, while it waits with a deadline
 };
 
 // Where the caller runs. Stale after anything that may switch. Null on a thread that Comity never saw.

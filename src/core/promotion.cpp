@@ -1,5 +1,6 @@
 #include "core/promotion.hpp"
 
+#include "core/binding.hpp"
 #include "core/carrier.hpp"
 #include "core/runtime.hpp"
 #include "core/tls/block.hpp"
@@ -95,6 +96,7 @@ bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }
 void free_promotion(context *c) noexcept {
     promotion *p = c->tls->promoted;
     if (!p) return;
+    forget_binding(&p->k);
     forget(&p->k);
     p->k.transition.fiber.destroy();
     sys::unmap_stack(p->k.transition.stack);

@@ -2,6 +2,7 @@
 
 #include "comity/core.h"
 #include "core/base.hpp"
+#include "core/binding.hpp"
 #include "core/overflow.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
@@ -71,6 +72,7 @@ void end_what_is_open(const carrier *k) noexcept {
 [[gnu::nonnull]] void thread_ends(void *argument) {
     auto *k = static_cast<carrier *>(argument);
     if (current_carrier() == k) end_what_is_open(k);
+    forget_binding(k);
     if (current_carrier() != k || k->carried)
         return; // it ends inside a region (pthread_exit there): the kernel takes care of the rest
     if (k->native->at_end) k->native->at_end(k->native);
@@ -116,6 +118,7 @@ void child_after_fork() {
     contexts_after_fork();
     tls_after_fork(k && k->current ? k->current->tls : nullptr);
     base().child_after_fork(k);
+    binding_after_fork(k);
 }
 
 // From the beginning: handlers that are made by the start itself would be missing at a fork that comes in its middle.
@@ -130,6 +133,7 @@ void start() {
     const std::int64_t n0 = sys::now_ns();
     chaos_seed(options.chaos);
     base_scheduler::start(options.harts);
+    start_binding(options.harts, options.bind);
     detect_tls_base();
     select_tls_provider();
     watch_for_overflow();
@@ -196,6 +200,12 @@ void forget(carrier *k) noexcept {
     carriers_lock.unlock();
 }
 
+void visit_carriers(void (*visit)(const carrier *k, void *argument), void *argument) noexcept {
+    carriers_lock.lock();
+    for (const carrier *k = all_carriers; k; k = k->all_next) visit(k, argument);
+    carriers_lock.unlock();
+}
+
 std::int64_t workers_cpu_ns() noexcept {
     std::int64_t sum = 0;
     carriers_lock.lock();
@@ -258,6 +268,7 @@ void leave_comity(carrier *k) noexcept {
 void wait_for_grant(carrier *k) noexcept {
     k->park.wait(spin, [] { return true; });
     k->carried = k->granted.h;
+    bind_as_hart(k);
     enter(k, k->granted.into);
 }
 

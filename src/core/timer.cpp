@@ -1,5 +1,6 @@
 #include "core/timer.hpp"
 
+#include "core/binding.hpp"
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
@@ -106,6 +107,7 @@ bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
 
 void *timers_main(void *) {
     sys::name_kernel_thread("comity-timers");
+    run_anywhere();
     note_awake();
     for (;;) {
         std::int64_t next = 0;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <new>
 
+#include "core/binding.hpp"
 #include "core/context.hpp"
 #include "core/tls/base.hpp"
 #include "core/tls/sanitized.hpp"
@@ -52,6 +53,7 @@ std::size_t room_below_donor() noexcept {
 void *donor_main(void *argument) {
     auto *d = static_cast<donor *>(argument);
     sys::name_kernel_thread("comity-donor");
+    run_anywhere(); // a promoted context is bound to no hart's CPUs while it has none
     d->base = tls_base();
     sys::unregister_restartable_sequences(reinterpret_cast<void *>(d->base));
     d->current_slot = current_slot();

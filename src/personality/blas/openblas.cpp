@@ -1,5 +1,6 @@
 #include "personality/blas/openblas.hpp"
 
+#include "core/binding.hpp"
 #include "core/spinlock.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/blas/available.hpp"
@@ -230,6 +231,7 @@ struct extra_job {
 
 void *openblas::run_on_kernel_thread(void *argument) {
     auto *e = static_cast<extra_job *>(argument);
+    core::run_anywhere();
     std::atomic<unsigned> &left = *e->left;
     static_cast<const call *>(e->call)->work(e->job);
     delete e;

@@ -1,0 +1,53 @@
+// Where harts may run. A bound hart has a set of CPUs, and whoever carries it runs there: a worker for good, an adopted
+// thread until it leaves Comity or gives the hart away for good. Without COMITY_BIND and comity_hart_bind nothing here
+// costs more than a look at one flag. Rules: README.md, "Binding".
+#pragma once
+
+#include "core/carrier.hpp"
+#include "sys/cpu_set.hpp"
+#include "sys/options.hpp"
+
+#include <atomic>
+
+namespace comity::core {
+
+// For each carrier that ever carried a bound hart.
+struct binding {
+    sys::cpu_set outside; // adopted: its own mask, to be given back
+    int hart = -1;        // the one whose CPUs its kernel thread has; -1: none's
+};
+
+// Some hart is or was bound; never false again.
+extern std::atomic<bool> harts_are_bound;
+
+// At the start.
+void start_binding(unsigned harts, sys::bind_choice what) noexcept;
+
+// The calling kernel thread has just been given k->carried.
+void bind_slowly(carrier *k) noexcept;
+inline void bind_as_hart(carrier *k) noexcept {
+    if (harts_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
+        bind_slowly(k);
+}
+// The calling adopted thread goes on outside Comity: it has its own mask again.
+void unbind_slowly(carrier *k) noexcept;
+inline void unbind(carrier *k) noexcept {
+    if (k->bound) [[unlikely]]
+        unbind_slowly(k);
+}
+// Its kernel thread ends, or nobody will use the carrier any more.
+void forget_binding(carrier *k) noexcept;
+
+// The calling kernel thread, which Comity has just made and which may have been made by a bound one, is no hart's.
+COMITY_SHARED void run_anywhere() noexcept;
+
+// In the child of a fork, whose only thread this is: it gets the process' mask, since it may go on with another
+// program.
+void binding_after_fork(carrier *survivor) noexcept;
+
+// The CPUs on which the hart may run: its own set, or all that the process may use.
+sys::cpu_set cpus_of_hart(unsigned hart) noexcept;
+// Binds a hart; its carrier follows at once. An empty set: no longer bound. 0 or an error number.
+int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept;
+
+} // namespace comity::core
