@@ -63,6 +63,13 @@ public:
 
     // Anybody. The oldest item; null when there is none or somebody else was faster.
     T *steal() noexcept {
+        return steal_if([](T *) { return true; });
+    }
+
+    // Anybody. The same if wanted(item) is true; else it stays. The item may be somebody else's by then, so `wanted`
+    // may only read what can be read in any item that ever was in the deque; its answer counts only for one that is
+    // still in.
+    template <class Wanted> T *steal_if(Wanted wanted) noexcept {
         std::int64_t t = top_.load(std::memory_order_acquire); // acquire[deque-top]
         std::atomic_thread_fence(std::memory_order_seq_cst);   // seq_cst[deque-ends]
         core::chaos_point();
@@ -70,12 +77,17 @@ public:
         if (t >= b) return nullptr;
         T *item = ring_.load(std::memory_order_acquire)->at(t).load(std::memory_order_relaxed); // acquire[deque-ring]
         core::chaos_point();
+        if (!wanted(item)) return nullptr;
         if (!top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst,
                                           std::memory_order_relaxed)) // seq_cst[deque-top]
             return nullptr;
         return item;
     }
 
+    // The owner; a hint that thieves may make too high.
+    std::int64_t size() const noexcept {
+        return bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_relaxed);
+    }
     // Anybody; a hint.
     bool empty() const noexcept {
         return top_.load(std::memory_order_relaxed) >= bottom_.load(std::memory_order_relaxed);

@@ -58,6 +58,9 @@ public:
     // one. Any thread; never switches. The wait_list must outlive the call.
     void wake_all() noexcept;
     void wake_one() noexcept;
+    // Is there perhaps somebody to wake? Exact after a sequentially consistent fence that follows what makes the
+    // condition true.
+    bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
 
     // ---- Callbacks instead of contexts: for conditions that stay true, and lists that are woken by take_all only.
 

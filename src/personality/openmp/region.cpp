@@ -34,7 +34,7 @@ void rank_body(void *argument, unsigned rank) noexcept {
         leave_share(t);
     if (tm->gather) [[unlikely]]
         barrier(t);
-    else if (tm->ready_count.load(std::memory_order_relaxed)) [[unlikely]]
+    else if (tm->makes_tasks.load(std::memory_order_relaxed)) [[unlikely]]
         while (run_a_task(t)) {
         }
 }
@@ -73,20 +73,19 @@ void give_to_limit(thread *t, unsigned ranks) noexcept {
     t->team->busy.fetch_sub(ranks - 1, std::memory_order_relaxed);
 }
 
-// All are done: did the region make any? Then somebody who fulfilled an event may still be about to let go of the team.
-bool forget_tasks(team *tm) noexcept {
+// Did the region make tasks? Now all are done.
+bool end_tasks(team *tm, thread *first) noexcept {
     if (!tm->makes_tasks.load(std::memory_order_relaxed)) return false;
+    if (!tm->gather || tm->cancelled.load(std::memory_order_relaxed)) // else the ranks have waited for them
+        finish_tasks(first);
+    await_visitors(tm);
     tm->makes_tasks.store(false, std::memory_order_relaxed);
-    tm->tasks_lock.lock();
-    tm->tasks_lock.unlock();
     return true;
 }
 
 // After the join: only rank 0 is left. Did the region make tasks?
 bool tidy(team *tm, thread *first) noexcept {
-    if (tm->unfinished.load(std::memory_order_acquire)) // acquire[task-done]
-        finish_tasks(first);
-    const bool made_tasks = forget_tasks(tm);
+    const bool made_tasks = end_tasks(tm, first);
     set(tm->shares, first->shares);
     set(tm->singles, first->singles);
     if (tm->cancelled.load(std::memory_order_relaxed)) {
@@ -99,7 +98,6 @@ bool tidy(team *tm, thread *first) noexcept {
         }
         tm->singles = tm->singles_taken.load(std::memory_order_relaxed);
         tm->arrived.store(0, std::memory_order_relaxed);
-        tm->all_arrived = false;
         tm->cancelled.store(false, std::memory_order_relaxed);
         reset_ring(tm);
     }

@@ -29,8 +29,8 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept;
 void barrier(thread *t) noexcept;
 // True if the region was cancelled; then not all ranks came.
 bool barrier_or_cancel(thread *t) noexcept;
-// The barrier can open now: all ranks are here and no task is left. Under tasks_lock, or by the last rank to arrive.
-void open_barrier(team *tm) noexcept;
+// One rank more has arrived, and what descends from its implicit task is done: the last one opens the barrier.
+void count_arrival(team *tm) noexcept;
 
 // cancel: makes the ranks go to the end of the region.
 void cancel_region(thread *t) noexcept;

@@ -1,6 +1,5 @@
-// Tasks, explicit and implicit, and taskgroups: their data, and what the rest of the core does with them.
-// Lists and counts are guarded by the team's tasks_lock; what is atomic may be read without it.
-// Protocol and proof: README.md, "Tasks".
+// Tasks, explicit and implicit, and taskgroups: their data, and what the rest of the core and the ABIs do with them.
+// Protocols and proofs: README.md, "Tasks".
 #pragma once
 
 #include <atomic>
@@ -8,7 +7,7 @@
 #include <cstdint>
 
 #include "personality/openmp/icv.hpp"
-#include "sync/wait_list.hpp"
+#include "personality/openmp/task_count.hpp"
 
 namespace comity::openmp {
 
@@ -17,81 +16,71 @@ struct taskgroup;
 struct thread;
 struct team;
 struct dependence_table; // task_depend.cpp
-struct dependence;
+struct dependence_node;
 
 using task_function = void (*)(void *);
 using copy_function = void (*)(void *to, void *from);
 
-// The lists that a task which may run is in, all three at once.
-enum list_of : unsigned { list_of_team, list_of_parent, list_of_group, list_kinds };
-
-struct task_link {
-    task *previous, *next;
-    bool linked;
+// What the end of a task has to look at beside the counts. None for most tasks.
+enum task_extra : std::uint8_t {
+    extra_again = 1,    // untied: it has submitted itself once more
+    extra_event = 2,    // its end waits for an event
+    extra_destroy = 4,  // `destroy` is to be called
+    extra_depends = 8,  // it is in its parent's table
+    extra_far_data = 16 // `argument` is an allocation of its own
 };
 
-// Tasks in the order in which they shall run: highest priority first; of the same priority oldest first.
-template <list_of Which> class task_list {
-public:
-    bool empty() const noexcept { return !first_; }
-    task *first() const noexcept { return first_; }
-    void add(task *t) noexcept;
-    void remove(task *t) noexcept; // nothing if it is not in the list
+// Which of the two that make an end have happened.
+enum task_event : std::uint8_t { event_fulfilled = 1, event_body_done = 2 };
 
-private:
-    task *first_ = nullptr, *last_ = nullptr;
-};
-
+// The memory of an explicit task is a pool's (task_memory.hpp): thieves may read what is atomic when it is another task
+// already.
 struct task {
-    task *parent = nullptr;
-    const icvs *icv = nullptr; // shared, or `own`
-    taskgroup *group = nullptr;
+    std::atomic<task *> parent{nullptr};        // null: implicit
+    std::atomic<std::uint32_t> depth_untied{0}; // how many parents it has, and in the highest bit: is it untied?
+    bool final = false;
+    bool deferred = false;   // its parent counts it
+    bool copied = false;     // its data by the compiler's function
+    std::uint8_t extras = 0; // task_extra
     task_function function = nullptr;
     void *argument = nullptr;
-    task_function destroy = nullptr; // called with `argument` when the body has run for good
+    const icvs *icv = nullptr;                     // shared, or `own`
+    taskgroup *group = nullptr;                    // the innermost around it; for its children
+    std::atomic<openmp::thread *> runner{nullptr}; // who executes it now; written by that rank
+    task_count children;                           // the deferred ones; its owner is the runner
+    openmp::team *team = nullptr;
     int priority = 0;
-    bool final = false;
-    bool untied = false;
-    bool deferred = false;             // counted by its parent, its group and its team
-    bool on_heap = false;              // freed when the last of it and its children is done
-    bool waits = false;                // it waits on `changed`; under tasks_lock
-    bool copied = false;               // its data by the compiler's function
-    std::atomic<bool> detached{false}; // its event has not been fulfilled; down under tasks_lock
-    bool body_done = false;            // only the event is missing
-    unsigned parts = 0;                // of an untied task: how often its function is still to return; under tasks_lock
-    openmp::task *before = nullptr;    // of an undeferred task: what its rank goes on with
+    std::atomic<std::uint8_t> event{0};             // task_event
+    std::uint16_t nested = 0;                       // how many tasks around it run at once, each inside the other
+    task *before = nullptr, *tied_before = nullptr; // of an undeferred task: what its rank goes on with
+    task_function destroy = nullptr;                // called with `argument` when the body has run for good
+    task *next = nullptr;                           // link in a list of tasks
+    // Null in a free block.
+    dependence_node *node = nullptr;   // its own dependences
+    dependence_table *table = nullptr; // its children's; the runner's
     icvs own;
+    task *self = nullptr; // the last word: it stands before the data (task_of)
 
-    task_link links[list_kinds] = {};
-    task_list<list_of_parent> ready_children;
-    std::atomic<unsigned> ready_children_count{0};
-    std::atomic<unsigned> unfinished_children{0}; // deferred ones; up by the task itself, down under tasks_lock
-    unsigned references = 1;                      // itself and each deferred child; under tasks_lock
-    sync::wait_list changed;
-
-    openmp::team *team = nullptr;      // of a deferred task, for omp_fulfill_event
-    dependence_table *table = nullptr; // what its children depend on
-    dependence *depends = nullptr;     // its own dependences, as its parent's table knows them
-    unsigned depend_count = 0;
-    std::atomic<unsigned> predecessors{0}; // unfinished tasks that it depends on; down under tasks_lock
-    task **successors = nullptr;
-    unsigned successor_count = 0, successor_capacity = 0;
+    static constexpr std::uint32_t untied_bit = 1U << 31;
+    std::uint32_t depth() const noexcept { return depth_untied.load(std::memory_order_relaxed) & ~untied_bit; }
+    bool untied() const noexcept { return depth_untied.load(std::memory_order_relaxed) & untied_bit; }
+    task *parent_task() const noexcept { return parent.load(std::memory_order_relaxed); }
 };
+static_assert(sizeof(task) % 16 == 0 && offsetof(task, self) + sizeof(task *) == sizeof(task));
 
+// Its members are tasks that were made in it, at whatever depth. Its owner waits for those of its own children that are
+// members, each with all its descendants.
 struct taskgroup {
     taskgroup *outer = nullptr;
-    task_list<list_of_group> ready;
-    std::atomic<unsigned> ready_count{0};
-    std::atomic<unsigned> unfinished{0}; // as unfinished_children
+    task *owner = nullptr; // null: of a region; nobody waits for it
+    task_count members;    // the owner's children in it
     std::atomic<bool> cancelled{false};
-    bool waits = false;                   // under tasks_lock
     bool workshare = false;               // made by a worksharing construct with task reductions
     std::uintptr_t *reductions = nullptr; // task_reduction.cpp
     void *of_abi = nullptr;               // null at first; for the ABI's own kind of task reductions
-    sync::wait_list changed;
 };
 
-// The numbers are the compilers'.
+// The numbers are gcc's; other ABIs translate.
 enum task_flag : unsigned {
     flag_untied = 1u << 0,
     flag_final = 1u << 1,
@@ -137,12 +126,10 @@ void create_task(thread *t, const task_request &request) noexcept;
 
 // The same in steps, where the compiler fills the task's memory itself.
 // 1. A child of the current task, with `size` bytes at `argument`; of the flags, final and untied count. The caller
-// sets
-//    `function`, with `argument` for its argument, perhaps `priority` (limit_priority) and `destroy`. Nobody knows it
-//    yet.
+//    sets `function`, perhaps `priority` (limit_priority) and `destroy`. Nobody knows it yet.
 task *allocate_task(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept;
-// The task whose `argument` this is, allocated with an alignment of at most 16.
-task *task_of(void *argument) noexcept;
+// The task whose `argument` this is.
+inline task *task_of(void *argument) noexcept { return static_cast<task **>(argument)[-1]; }
 // The handle of the task's event: from now on it is not complete before fulfill_event.
 task *attach_event(task *what) noexcept;
 // 2. Either this: queues it, or runs it at once. By the allocating task. For an untied task that runs also by the
@@ -153,27 +140,42 @@ void begin_undeferred(thread *t, task *what) noexcept;
 void complete_undeferred(thread *t, task *what) noexcept;
 
 int limit_priority(int wanted) noexcept;
+
 // Runs or awaits the current task's children. May switch.
 void wait_for_children(thread *t) noexcept;
-// The same, but only while pending(data) is true too; it may read atomics only. Whoever makes it false wakes `changed`
-// of the task under tasks_lock if the task `waits`.
+// The same, but only while pending(data) is true too; it may read atomics only. Whoever makes it false wakes
+// `tasks.changed` of the rank.
 void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noexcept;
-// Runs one task that may run now, if there is one. May switch.
+// taskyield: runs another task that may run here, or lets other ranks run. May switch.
+void yield_task(thread *t) noexcept;
+// Runs one task of the team, if there is one that may run now. Where no task is suspended but in a barrier. May switch.
 bool run_a_task(thread *t) noexcept;
+// Is there perhaps one? A look at what the team's ranks have queued.
+bool sees_tasks(const team *tm) noexcept;
+// Runs all that the rank itself has queued. Where no task is suspended. May switch.
+void run_own_tasks(thread *t) noexcept;
 // Returns when all of the team's tasks are done. By rank 0 when the other ranks are gone. May switch.
 void finish_tasks(thread *t) noexcept;
-void fulfill_event(task *t) noexcept; // any thread
+// After that: returns when nobody outside the team is about to touch it.
+void await_visitors(const team *tm) noexcept;
+void fulfill_event(task *what) noexcept; // any thread
+
+// The rank has come to the barrier. True: it counts as arrived. False: it will, when all descendants of its implicit
+// task are done; whoever sees that calls count_arrival (region.hpp).
+bool arrive_with_tasks(thread *t) noexcept;
+// It has passed the barrier.
+void leave_barrier_with_tasks(thread *t) noexcept;
 
 void begin_group(thread *t) noexcept;
 void end_group(thread *t) noexcept; // runs or awaits the group's tasks; may switch
 
-// task_depend.cpp; all under the team's tasks_lock but await_dependences.
-// Enters the dependences of `child`, a child of `parent`; afterwards child->predecessors says how many tasks it waits
-// for.
-void add_dependences(task *parent, task *child, dependence_list depend) noexcept;
-// The task is done: `ready` gets each task that waited for it alone.
-void release_dependences(task *done, void (*ready)(task *)) noexcept;
-void free_dependences(task *t) noexcept;
+// task_depend.cpp
+// Enters the dependences of `child`, a child of `parent` that nobody else knows yet. True: it may run.
+bool add_dependences(thread *t, task *parent, task *child, dependence_list depend) noexcept;
+// The task is done: ready(t, x) for each that waited for it alone.
+void release_dependences(thread *t, task *done, void (*ready)(thread *, task *)) noexcept;
+// Its table, which nobody is in any more. `t`: the calling rank; null: none.
+void free_dependences(thread *t, task *parent) noexcept;
 // Waits for those children of the current task that `depend` names. May switch.
 void await_dependences(thread *t, dependence_list depend) noexcept;
 

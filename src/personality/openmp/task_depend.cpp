@@ -1,166 +1,422 @@
-// depend: which of a task's children wait for which. Each parent has a table of the storage that its unfinished
-// children depend on; a location's record leads to those tasks that a new one must wait for. All under the team's
-// tasks_lock.
+// depend: which of a task's children wait for which. Each parent has a table of the storage that its children depend
+// on; only the rank that executes the parent uses it. A child's node outlives the child, for the table names it.
+// README.md, "Dependences".
 #include <cstdlib>
 #include <new>
 
-#include "personality/openmp/task.hpp"
-#include "personality/openmp/thread.hpp"
+#include "core/chaos.hpp"
+#include "core/spinlock.hpp"
+#include "personality/openmp/task_run.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp {
+namespace {
 
-// One dependence of one unfinished task. Those on the same location form a list, newest first: a last writer, if it has
-// not finished, and the readers after it. (What came before the writer it waits for itself.)
-struct dependence {
-    void *location;
-    openmp::task *task;
-    dependence_kind kind;
-    dependence *newer, *older;
-    dependence *next_in_bucket; // of the newest of a list: another location's list
+struct successors {
+    static constexpr unsigned most = 4;
+    successors *more;
+    dependence_node *after[most];
 };
 
-struct dependence_table {
-    static constexpr unsigned buckets = 64;
-    dependence *heads[buckets];
+} // namespace
+
+struct exclusion;
+
+// A task with dependences, as others see it.
+struct dependence_node {
+    openmp::task *task = nullptr; // null: a stand-in, for which `waiter` waits
+    thread *waiter = nullptr;
+    std::atomic<unsigned> references{1};   // the task, each place in a table, each edge to it
+    std::atomic<unsigned> predecessors{1}; // edges to it, and its maker until all are entered
+    core::spinlock lock;
+    bool done = false;                // under lock
+    std::uint8_t in_last = 0;         // how many places `first` has filled; under lock
+    successors *first = nullptr;      // under lock
+    exclusion **exclusions = nullptr; // mutexinoutset
+};
+
+// A location's tasks that exclude each other. Under the table's lock.
+struct exclusion {
+    bool taken = false;
+    task *waiting = nullptr; // through task::next
 };
 
 namespace {
 
-dependence *&bucket_of(dependence_table *table, void *location) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(location);
-    return table->heads[(address >> 3 ^ address >> 9 ^ address >> 15) % dependence_table::buckets];
+struct node_list {
+    struct cell {
+        cell *next;
+        dependence_node *node;
+    };
+    cell *first = nullptr;
+};
+
+// A location: what a new dependence on it has to wait for. `last` is the set of tasks since then that may run at the
+// same time; those of another kind wait for `last`, those of its kind for `before`.
+struct entry {
+    void *location;
+    entry *next; // in the bucket
+    node_list before, last;
+    dependence_kind kind = dependence_kind::out; // of `last`
+    unsigned count = 0, sweep_at = 64;           // of `last`
+    exclusion *mutex = nullptr;
+};
+
+constexpr unsigned node_kind = block_pool::kind_for(sizeof(dependence_node));
+constexpr unsigned cell_kind = block_pool::kind_for(sizeof(node_list::cell));
+constexpr unsigned successors_kind = block_pool::kind_for(sizeof(successors));
+constexpr unsigned entry_kind = block_pool::kind_for(sizeof(entry));
+
+void give_back(thread *t, void *memory) noexcept {
+    if (t)
+        t->tasks.memory.free(memory);
+    else
+        block_pool::send_home(memory);
 }
 
-// Where the pointer to the location's newest dependence is; *result is null if there is none.
-dependence **find_list(dependence_table *table, void *location) noexcept {
-    dependence **place = &bucket_of(table, location);
-    while (*place && (*place)->location != location) place = &(*place)->next_in_bucket;
-    return place;
+void drop(thread *t, dependence_node *node) noexcept {
+    if (node->references.fetch_sub(1, std::memory_order_acq_rel) == 1) give_back(t, node); // acq_rel[depend-node]
 }
 
-void add_edge(task *before, task *after) noexcept {
-    if (before == after || (before->successor_count && before->successors[before->successor_count - 1] == after))
-        return; // it names a location twice, or shares two with the other
-    if (before->successor_count == before->successor_capacity) {
-        const unsigned capacity = before->successor_capacity ? 2 * before->successor_capacity : 4;
-        auto **grown = static_cast<task **>(std::realloc(before->successors, capacity * sizeof(task *)));
-        if (!grown) sys::fatal("GOMP_task", "no memory for a dependence");
-        before->successors = grown;
-        before->successor_capacity = capacity;
+void clear(thread *t, node_list &list) noexcept {
+    while (node_list::cell *c = list.first) {
+        list.first = c->next;
+        drop(t, c->node);
+        give_back(t, c);
     }
-    before->successors[before->successor_count++] = after;
-    after->predecessors.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Need two of the same kind not wait for each other?
-bool together(dependence_kind kind) noexcept {
-    return kind == dependence_kind::in || kind == dependence_kind::inoutset;
+void add(thread *t, node_list &list, dependence_node *node) noexcept {
+    node->references.fetch_add(1, std::memory_order_relaxed);
+    list.first = new (t->tasks.memory.allocate(cell_kind)) node_list::cell{list.first, node};
 }
 
-void add_edges(dependence *newest, dependence_kind kind, task *after) noexcept {
-    for (dependence *d = newest; d; d = d->older)
-        if (d->kind != kind || !together(kind)) add_edge(d->task, after);
+bool is_done(dependence_node *node) noexcept {
+    node->lock.lock();
+    const bool done = node->done;
+    node->lock.unlock();
+    return done;
 }
 
-// The tasks that this dependence waits for.
-void add_edges(dependence_table *table, const dependence_request &r, task *after) noexcept {
-    if (r.location) {
-        add_edges(*find_list(table, r.location), r.kind, after);
-        add_edges(*find_list(table, nullptr), r.kind, after);
-        return;
-    }
-    for (dependence *list : table->heads)
-        for (; list; list = list->next_in_bucket) add_edges(list, r.kind, after);
-}
-
-void enter(dependence_table *table, dependence *d) noexcept {
-    dependence **place = find_list(table, d->location);
-    dependence *newest = *place;
-    d->newer = nullptr;
-    d->older = newest;
-    d->next_in_bucket = newest ? newest->next_in_bucket : nullptr;
-    if (newest) newest->newer = d;
-    *place = d;
-}
-
-void leave(dependence_table *table, dependence *d) noexcept {
-    if (d->newer) {
-        d->newer->older = d->older;
-    } else {
-        dependence **place = find_list(table, d->location);
-        if (d->older) {
-            d->older->next_in_bucket = d->next_in_bucket;
-            *place = d->older;
+// Takes those that are done out; returns how many are left.
+unsigned sweep(thread *t, node_list &list) noexcept {
+    unsigned left = 0;
+    for (node_list::cell **at = &list.first; *at;) {
+        node_list::cell *c = *at;
+        if (is_done(c->node)) {
+            *at = c->next;
+            drop(t, c->node);
+            give_back(t, c);
         } else {
-            *place = d->next_in_bucket;
+            at = &c->next;
+            ++left;
         }
     }
-    if (d->older) d->older->newer = d->newer;
+    return left;
 }
 
-dependence_table *table_of(task *parent) noexcept {
-    if (!parent->table) {
-        parent->table = static_cast<dependence_table *>(std::calloc(1, sizeof(dependence_table)));
-        if (!parent->table) sys::fatal("GOMP_task", "no memory for dependences");
+// `after` waits for `before`, if that is not done.
+void add_edge(thread *t, dependence_node *before, dependence_node *after) noexcept {
+    if (before == after) return; // it names a location twice
+    before->lock.lock();
+    if (!before->done) {
+        if (!before->first || before->in_last == successors::most) {
+            before->first = new (t->tasks.memory.allocate(successors_kind)) successors{before->first, {}};
+            before->in_last = 0;
+        }
+        before->first->after[before->in_last++] = after;
+        after->references.fetch_add(1, std::memory_order_relaxed);
+        after->predecessors.fetch_add(1, std::memory_order_relaxed);
     }
-    return parent->table;
+    before->lock.unlock();
+}
+
+void add_edges(thread *t, const node_list &before, dependence_node *after) noexcept {
+    for (const node_list::cell *c = before.first; c; c = c->next) add_edge(t, c->node, after);
 }
 
 } // namespace
 
-void add_dependences(task *parent, task *child, dependence_list depend) noexcept {
-    if (!depend.count) return;
-    dependence_table *table = table_of(parent);
-    child->depends = static_cast<dependence *>(std::malloc(depend.count * sizeof(dependence)));
-    if (!child->depends) sys::fatal("GOMP_task", "no memory for %zu dependences", depend.count);
+struct dependence_table {
+    unsigned buckets = 0, entries = 0;
+    entry **heads = nullptr;
+    node_list all;       // the last depend on omp_all_memory: stands before all in locations that have no entry
+    core::spinlock lock; // of the exclusions
+};
+
+namespace {
+
+entry *&bucket_of(dependence_table *table, const void *location) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(location);
+    return table->heads[(address >> 3 ^ address >> 9 ^ address >> 15) & (table->buckets - 1)];
+}
+
+template <class F> void each_entry(dependence_table *table, F f) noexcept {
+    for (unsigned i = 0; i < table->buckets; ++i)
+        for (entry *e = table->heads[i], *next; e; e = next) {
+            next = e->next; // f may free it
+            f(e);
+        }
+}
+
+void free_entry(thread *t, entry *e) noexcept {
+    clear(t, e->before);
+    clear(t, e->last);
+    if (e->mutex) give_back(t, e->mutex);
+    give_back(t, e);
+}
+
+// Makes room for twice as many entries as there are when those that say nothing any more are gone.
+void resize(thread *t, dependence_table *table) noexcept {
+    entry *kept = nullptr;
+    unsigned count = 0;
+    sweep(t, table->all);
+    each_entry(table, [&](entry *e) {
+        const unsigned last = sweep(t, e->last), before = sweep(t, e->before);
+        if (last + before == 0 && !e->mutex && !table->all.first) return free_entry(t, e);
+        e->count = last;
+        e->next = kept;
+        kept = e;
+        ++count;
+    });
+    std::free(table->heads);
+    table->entries = count;
+    table->buckets = 64;
+    while (table->buckets < 2 * count) table->buckets *= 2;
+    table->heads = static_cast<entry **>(std::calloc(table->buckets, sizeof(entry *)));
+    if (!table->heads) sys::fatal("OpenMP", "no memory for %u dependences", count);
+    while (entry *e = kept) {
+        kept = e->next;
+        entry *&head = bucket_of(table, e->location);
+        e->next = head;
+        head = e;
+    }
+}
+
+dependence_table *table_of(thread *t, task *parent) noexcept {
+    if (!parent->table) {
+        parent->table = new (std::nothrow) dependence_table;
+        if (!parent->table) sys::fatal("OpenMP", "no memory for dependences");
+        resize(t, parent->table);
+    }
+    return parent->table;
+}
+
+entry *find_entry(dependence_table *table, void *location) noexcept {
+    entry *e = bucket_of(table, location);
+    while (e && e->location != location) e = e->next;
+    return e;
+}
+
+entry *entry_of(thread *t, dependence_table *table, void *location) noexcept {
+    if (entry *e = find_entry(table, location)) return e;
+    if (table->entries == table->buckets) resize(t, table);
+    entry *&head = bucket_of(table, location);
+    entry *e = head = new (t->tasks.memory.allocate(entry_kind)) entry{location, head, {}, {}};
+    ++table->entries;
+    for (const node_list::cell *c = table->all.first; c; c = c->next) add(t, e->last, c->node);
+    return e;
+}
+
+// May those of one kind run at the same time? (mutexinoutset: one after the other, but in any order.)
+bool is_set(dependence_kind kind) noexcept { return kind != dependence_kind::out; }
+
+// What a dependence of this kind waits for.
+void wait_in(thread *t, const entry &e, dependence_kind kind, dependence_node *node) noexcept {
+    add_edges(t, is_set(kind) && e.kind == kind ? e.before : e.last, node);
+}
+
+void enter(thread *t, entry &e, dependence_kind kind, dependence_node *node) noexcept {
+    if (!is_set(kind) || e.kind != kind) {
+        clear(t, e.before);
+        if (is_set(kind)) {
+            e.before = e.last;
+            e.last.first = nullptr;
+        } else {
+            // It may stand in the set itself: then it is the set's end all the same.
+            clear(t, e.last);
+        }
+        e.kind = kind;
+        e.count = 0;
+    }
+    if (e.count == e.sweep_at) {
+        e.count = sweep(t, e.last);
+        e.sweep_at = e.count < 32 ? 64 : 2 * e.count;
+    }
+    add(t, e.last, node);
+    ++e.count;
+}
+
+void wait_for_all(thread *t, dependence_table *table, dependence_node *node) noexcept {
+    each_entry(table, [=](entry *e) {
+        add_edges(t, e->before, node);
+        add_edges(t, e->last, node);
+    });
+    add_edges(t, table->all, node);
+}
+
+void enter_for_all(thread *t, dependence_table *table, dependence_node *node) noexcept {
+    each_entry(table, [=](entry *e) { enter(t, *e, dependence_kind::out, node); });
+    clear(t, table->all);
+    add(t, table->all, node);
+}
+
+// ---- mutexinoutset
+
+exclusion *exclusion_of(thread *t, entry &e) noexcept {
+    if (!e.mutex) e.mutex = new (t->tasks.memory.allocate(0)) exclusion;
+    return e.mutex;
+}
+
+void collect_exclusions(thread *t, dependence_table *table, dependence_node *node, dependence_list depend) noexcept {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < depend.count; ++i)
+        count += depend.first[i].kind == dependence_kind::mutexinoutset && depend.first[i].location;
+    if (!count) return;
+    node->exclusions = static_cast<exclusion **>(std::malloc((count + 1) * sizeof(exclusion *)));
+    if (!node->exclusions) sys::fatal("OpenMP", "no memory for %zu dependences", count);
+    exclusion **end = node->exclusions;
     for (std::size_t i = 0; i < depend.count; ++i) {
-        add_edges(table, depend.first[i], child);
-        dependence *d = child->depends + child->depend_count++;
-        *d = {depend.first[i].location, child, depend.first[i].kind, nullptr, nullptr, nullptr};
-        enter(table, d);
+        if (depend.first[i].kind != dependence_kind::mutexinoutset || !depend.first[i].location) continue;
+        exclusion *x = exclusion_of(t, *entry_of(t, table, depend.first[i].location));
+        bool twice = false;
+        for (exclusion **before = node->exclusions; before != end; ++before) twice |= *before == x;
+        if (!twice) *end++ = x;
+    }
+    *end = nullptr;
+}
+
+// True: the task has all that it excludes others from. False: it stands in line, and whoever gives back comes to it.
+bool take_exclusions(dependence_table *table, task *what) noexcept {
+    exclusion *busy = nullptr;
+    table->lock.lock();
+    for (exclusion **x = what->node->exclusions; *x && !busy; ++x)
+        if ((*x)->taken) busy = *x;
+    if (busy) {
+        what->next = busy->waiting;
+        busy->waiting = what;
+    } else {
+        for (exclusion **x = what->node->exclusions; *x; ++x) (*x)->taken = true;
+    }
+    table->lock.unlock();
+    return !busy;
+}
+
+using ready_function = void (*)(thread *, task *);
+
+void give_exclusions_back(thread *t, task *what, ready_function ready) noexcept {
+    dependence_table *table = what->parent_task()->table;
+    task *waiting = nullptr;
+    table->lock.lock();
+    for (exclusion **x = what->node->exclusions; *x; ++x) {
+        (*x)->taken = false;
+        while (task *w = (*x)->waiting) {
+            (*x)->waiting = w->next;
+            w->next = waiting;
+            waiting = w;
+        }
+    }
+    table->lock.unlock();
+    while (task *w = waiting) {
+        waiting = w->next;
+        if (take_exclusions(table, w)) ready(t, w);
+    }
+    std::free(what->node->exclusions);
+    what->node->exclusions = nullptr;
+}
+
+// One less to wait for; the caller holds a reference to the node.
+void meet(thread *t, dependence_node *node, ready_function ready) noexcept {
+    thread *waiter = node->waiter;
+    core::chaos_point();
+    if (node->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1) return; // acq_rel[depend-met]
+    if (waiter) {
+        waiter->tasks.changed.wake_all();
+    } else if (!node->exclusions || take_exclusions(node->task->parent_task()->table, node->task)) {
+        ready(t, node->task);
     }
 }
 
-void release_dependences(task *done, void (*ready)(task *)) noexcept {
-    for (unsigned i = 0; i < done->depend_count; ++i) leave(done->parent->table, done->depends + i);
-    std::free(done->depends);
-    done->depends = nullptr;
-    done->depend_count = 0;
-    for (unsigned i = 0; i < done->successor_count; ++i) {
-        task *next = done->successors[i];
-        // Who waits for it without the lock (await_dependences) sees what the task did: acq_rel[depend-met].
-        if (next->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
-        if (next->deferred)
-            ready(next);
-        else if (next->parent->waits)
-            next->parent->changed.wake_all();
+} // namespace
+
+bool add_dependences(thread *t, task *parent, task *child, dependence_list depend) noexcept {
+    dependence_table *table = table_of(t, parent);
+    auto *node = new (t->tasks.memory.allocate(node_kind)) dependence_node;
+    node->task = child;
+    child->node = node;
+    child->extras |= extra_depends;
+    for (std::size_t i = 0; i < depend.count; ++i) {
+        const dependence_request &r = depend.first[i];
+        if (r.location) {
+            entry *e = entry_of(t, table, r.location);
+            wait_in(t, *e, r.kind, node);
+            enter(t, *e, r.kind, node);
+        } else {
+            wait_for_all(t, table, node);
+            enter_for_all(t, table, node);
+        }
     }
-    std::free(done->successors);
-    done->successors = nullptr;
-    done->successor_count = done->successor_capacity = 0;
+    collect_exclusions(t, table, node, depend);
+    if (node->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1) return false; // acq_rel[depend-met]
+    return !node->exclusions || take_exclusions(table, child);
 }
 
-void free_dependences(task *t) noexcept {
-    std::free(t->table);
-    t->table = nullptr;
+void release_dependences(thread *t, task *done, ready_function ready) noexcept {
+    dependence_node *node = done->node;
+    if (node->exclusions) give_exclusions_back(t, done, ready);
+    node->lock.lock();
+    node->done = true;
+    successors *list = node->first;
+    unsigned filled = node->in_last;
+    node->lock.unlock();
+    while (list) {
+        for (unsigned i = 0; i < filled; ++i) {
+            meet(t, list->after[i], ready);
+            drop(t, list->after[i]);
+        }
+        successors *more = list->more;
+        give_back(t, list);
+        list = more;
+        filled = successors::most;
+    }
+    done->node = nullptr;
+    drop(t, node);
+}
+
+void free_dependences(thread *t, task *parent) noexcept {
+    dependence_table *table = parent->table;
+    if (!table) return;
+    each_entry(table, [=](entry *e) { free_entry(t, e); });
+    clear(t, table->all);
+    std::free(table->heads);
+    delete table;
+    parent->table = nullptr;
 }
 
 void await_dependences(thread *t, dependence_list depend) noexcept {
     task *mine = t->task;
-    team *tm = t->team;
-    if (mine->unfinished_children.load(std::memory_order_acquire) == 0) // acquire[task-done]
-        return;
-    task stand_in; // for the edges; never in a list or a table
-    stand_in.parent = mine;
-    tm->tasks_lock.lock();
-    if (mine->table)
-        for (std::size_t i = 0; i < depend.count; ++i) add_edges(mine->table, depend.first[i], &stand_in);
-    tm->tasks_lock.unlock();
+    if (!depend.count || !mine->table || mine->children.left() == 0) return;
+    auto *node = new (t->tasks.memory.allocate(node_kind)) dependence_node; // in no table
+    node->waiter = t;
+    for (std::size_t i = 0; i < depend.count; ++i) {
+        const dependence_request &r = depend.first[i];
+        if (!r.location) {
+            wait_for_all(t, mine->table, node);
+        } else if (const entry *e = find_entry(mine->table, r.location)) {
+            const bool mutex = r.kind == dependence_kind::mutexinoutset;
+            wait_in(t, *e, mutex ? dependence_kind::out : r.kind, node);
+            if (mutex) add_edges(t, e->before, node);
+        } else {
+            add_edges(t, mine->table->all, node);
+        }
+    }
+    node->predecessors.fetch_sub(1, std::memory_order_relaxed);
     auto pending = [](void *what) {
-        return static_cast<task *>(what)->predecessors.load(std::memory_order_acquire) != 0; // acquire[depend-met]
+        // acquire[depend-met]
+        return static_cast<dependence_node *>(what)->predecessors.load(std::memory_order_acquire) != 0;
     };
-    wait_for_children_while(t, pending, &stand_in);
+    wait_for_children_while(t, pending, node);
+    drop(t, node);
 }
 
 } // namespace comity::openmp

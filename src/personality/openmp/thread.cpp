@@ -1,6 +1,7 @@
 #include "personality/openmp/thread.hpp"
 
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "comity/core.h"
@@ -44,6 +45,9 @@ void enter_team(thread *t, team *tm, unsigned rank) noexcept {
     t->rank = rank;
     t->task = &t->implicit;
     t->implicit.icv = &tm->icv;
+    t->implicit.team = tm;
+    t->implicit.runner.store(t, std::memory_order_relaxed);
+    t->tasks.tied = &t->implicit;
 }
 
 } // namespace
@@ -72,8 +76,10 @@ thread *new_root() noexcept {
 
 void free_root(thread *t) noexcept {
     if (t->child) free_team(t->child);
-    free_dependences(&t->implicit);
+    free_dependences(nullptr, &t->implicit);
     free_ring(t->team);
+    std::destroy_at(&t->tasks);
+    std::destroy_at(&t->team->tasks);
     std::free(t->team); // the first member of its root
 }
 
@@ -120,8 +126,10 @@ team *child_team(thread *parent, unsigned size) noexcept {
 void free_team(team *t) noexcept {
     for (unsigned i = 0; i < t->capacity; ++i) {
         if (t->threads[i]->child) free_team(t->threads[i]->child);
-        free_dependences(&t->threads[i]->implicit);
+        free_dependences(nullptr, &t->threads[i]->implicit);
     }
+    for (unsigned i = 0; i < t->capacity; ++i) std::destroy_at(&t->threads[i]->tasks);
+    std::destroy_at(&t->tasks);
     for (unsigned i = 0; i < t->chunks; ++i) std::free(t->chunk[i]);
     std::free(t->threads);
     free_ring(t);

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/spinlock.hpp"
 #include "personality/openmp/icv.hpp"
 #include "personality/openmp/task.hpp"
+#include "personality/openmp/task_queue.hpp"
 #include "sync/wait_list.hpp"
 
 namespace comity::openmp {
@@ -30,6 +30,7 @@ struct alignas(64) thread {
     std::uint64_t singles = 0;   // the same for single
     work_share *share = nullptr; // the worksharing construct that it is in
     bool changed = false;        // the implicit task differs from what a region starts with
+    bool made_tasks = false;     // it has queued some since the last barrier
     // Up to here one cache line: all that a region without constructs touches.
 
     std::uint64_t trip = 0;                       // static schedule: how many chunks it had
@@ -39,6 +40,7 @@ struct alignas(64) thread {
     unsigned team_number = 0, teams = 1; // of the league (GOMP_teams_reg), on the initial thread only
 
     openmp::task implicit;
+    rank_tasks tasks;
 };
 
 static_assert(offsetof(thread, trip) == 64);
@@ -75,14 +77,9 @@ struct alignas(64) team {
 
     alignas(64) std::atomic<unsigned> arrived{0}; // at the barrier
     std::atomic<unsigned> generation{0};          // of the barrier: how often it opened
-    bool all_arrived = false;                     // under tasks_lock: the last task to finish opens the barrier
     sync::wait_list idle;                         // ranks in a barrier: for its opening, and for tasks
 
-    alignas(64) core::spinlock tasks_lock; // guards the lists and counts of all the team's tasks
-    task_list<list_of_team> ready;
-    std::atomic<unsigned> ready_count{0}; // of `ready`; written under tasks_lock
-    std::atomic<unsigned> unfinished{0};  // deferred tasks; up by the creator, down under tasks_lock
-
+    alignas(64) team_tasks tasks;
     std::atomic<unsigned> busy{1}; // at a root: threads in the contention group; kept only under a thread limit
 };
 

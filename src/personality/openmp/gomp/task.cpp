@@ -1,7 +1,6 @@
 // task, taskloop, taskwait, taskgroup, taskyield and task reductions.
 #include <cstring>
 
-#include "model/spmd/team.hpp"
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/depend.hpp"
 #include "personality/openmp/task.hpp"
@@ -29,7 +28,7 @@ COMITY_GOMP void GOMP_taskwait() noexcept { wait_for_children(current()); }
 COMITY_GOMP void GOMP_taskwait_depend(void **depend) noexcept {
     await_dependences(current(), gomp_dependences(depend));
 }
-COMITY_GOMP void GOMP_taskyield() noexcept { (void)comity::spmd::yield(); }
+COMITY_GOMP void GOMP_taskyield() noexcept { yield_task(current()); }
 COMITY_GOMP void GOMP_taskgroup_start() noexcept { begin_group(current()); }
 COMITY_GOMP void GOMP_taskgroup_end() noexcept { end_group(current()); }
 

@@ -1,0 +1,43 @@
+// What a rank and a team have for tasks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/spinlock.hpp"
+#include "personality/openmp/task.hpp"
+#include "personality/openmp/task_memory.hpp"
+#include "pool/deque.hpp"
+#include "sync/wait_list.hpp"
+
+namespace comity::openmp {
+
+// A rank's; it is the owner of the deque and of the pool.
+struct rank_tasks {
+    task *tied = nullptr;            // the innermost tied task on its stack: others must descend from it (README.md)
+    std::uint32_t run_now_depth = 0; // while the deque holds `few` tasks: what is deeper runs at once
+    std::uint32_t random = 0;
+    unsigned yields = 0; // taskyields around the current task that run others
+    bool gone = false;   // arrived at the barrier by leaving its implicit task's count
+    bool listed = false; // among the team's helpers; under helpers_lock
+    thread *next_helper = nullptr;
+    std::atomic<bool> called{false}; // a helper that there is something for; set by the caller
+    sync::wait_list changed;         // what it waits for in a task: its children's end, and calls
+    block_pool memory;
+    pool::deque<task> ready;
+};
+
+// A team's. Few tasks come here: those with a priority, and what outsiders bring.
+struct team_tasks {
+    std::atomic<unsigned> shared{0};   // how many are in the two lists below; written under lock
+    std::atomic<unsigned> helpers{0};  // ranks that sleep in a wait for tasks; written under helpers_lock
+    std::atomic<unsigned> visitors{0}; // outsiders that are about to touch the team; any thread
+    core::spinlock lock;
+    task *completed = nullptr; // bodies have run and outsiders have fulfilled their events; under lock
+    std::vector<task *> heap;  // the most urgent first; under lock
+    core::spinlock helpers_lock;
+    thread *first_helper = nullptr, *last_helper = nullptr; // under helpers_lock
+};
+
+} // namespace comity::openmp
