@@ -54,8 +54,7 @@ constexpr unsigned kind_without_data = block_pool::kind_for(sizeof(task));
 [[gnu::always_inline]] inline task *make_child(thread *t, unsigned kind, unsigned flags) noexcept {
     task *parent = t->task, *child = static_cast<task *>(t->tasks.memory.allocate(kind));
     child->parent.store(parent, std::memory_order_relaxed);
-    child->depth_untied.store((parent->depth() + 1) | (flags & flag_untied ? task::untied_bit : 0),
-                              std::memory_order_relaxed);
+    child->depth.store(parent->depth_of() + 1, std::memory_order_relaxed);
     child->final = parent->final || (flags & flag_final);
     child->deferred = child->copied = false;
     child->extras = 0;
@@ -139,13 +138,11 @@ void leave_children_behind(thread *t, task *what) noexcept {
 }
 
 void run_function(thread *t, task *what) noexcept {
-    task *before = t->task, *tied = t->tasks.tied;
+    task *before = t->task;
     what->runner.store(t, std::memory_order_relaxed);
     t->task = what;
-    if (!what->untied()) t->tasks.tied = what;
     what->function(what->argument);
     t->task = before;
-    t->tasks.tied = tied;
 }
 
 // True: its end is here.
@@ -176,10 +173,12 @@ void finish_undeferred(thread *t, task *what) noexcept {
 
 // Does the current task's child at this depth run at once?
 bool runs_now(thread *t, const task *parent) noexcept {
-    if (parent->final || t->team->size == 1) return true;
+    if (parent->final) return true;
+    // Outside all regions there is no barrier that would run what is queued.
+    if (t->team->size == 1) return parent->nested < most_nested || !t->team->parent;
     const std::int64_t queued = t->tasks.ready.size();
     if (queued < few) return false;
-    return (parent->depth() >= t->tasks.run_now_depth && parent->nested < most_nested) || queued >= most;
+    return (parent->depth_of() >= t->tasks.run_now_depth && parent->nested < most_nested) || queued >= most;
 }
 
 void copy_data(thread *t, task *child, const task_request &request) noexcept {
@@ -207,8 +206,19 @@ void enqueue(thread *t, task *child, dependence_list depend) noexcept {
         if (!t->team->makes_tasks.load(std::memory_order_relaxed))
             t->team->makes_tasks.store(true, std::memory_order_relaxed);
     }
-    if (depend.count && !add_dependences(t, parent, child, depend)) return;
+    if (depend.count) [[unlikely]] {
+        if (!add_dependences(t, parent, child, depend)) return;
+        if (runs_now(t, parent)) {
+            child->nested = static_cast<std::uint16_t>(parent->nested + 1);
+            return run_task(t, child);
+        }
+    }
     make_ready(t, child);
+}
+
+// Its maker shall not stand still for what it depends on.
+bool waits_by_itself(const thread *t, dependence_list depend) noexcept {
+    return depend.count && !t->task->final && t->team->parent;
 }
 
 [[gnu::noinline]] void defer(thread *t, const task_request &request) noexcept {
@@ -240,12 +250,9 @@ void enqueue(thread *t, task *child, dependence_list depend) noexcept {
     }
     child->nested = static_cast<std::uint16_t>(parent->nested + 1);
     child->runner.store(t, std::memory_order_relaxed);
-    task *tied = t->tasks.tied;
     t->task = child;
-    if (!(request.flags & flag_untied)) t->tasks.tied = child;
     request.function(argument);
     t->task = parent;
-    t->tasks.tied = tied;
     finish_undeferred(t, child);
 }
 
@@ -284,7 +291,7 @@ void make_ready(thread *t, task *what) noexcept {
     if (what->priority > 0) [[unlikely]]
         return make_ready_for_others(t, what);
     pool::deque<task> &ready = t->tasks.ready;
-    if (ready.size() == few - 1) t->tasks.run_now_depth = what->depth();
+    if (ready.size() == few - 1) t->tasks.run_now_depth = what->depth_of();
     if (!ready.push(what)) [[unlikely]] // no memory for a longer deque
         return run_task(t, what);
     if (t->team->size > 1) call_for_help(t->team, what);
@@ -297,7 +304,8 @@ int limit_priority(int wanted) noexcept {
 void create_task(thread *t, const task_request &request) noexcept {
     if (process.cancellation && is_cancelled(t, t->task->group)) return;
     const bool detach = request.flags & flag_detach;
-    if (!detach && (request.run_now || runs_now(t, t->task))) return run_at_once(t, request);
+    if (!detach && (request.run_now || (runs_now(t, t->task) && !waits_by_itself(t, request.depend))))
+        return run_at_once(t, request);
     defer(t, request);
     if (detach && (request.run_now || t->task->final)) wait_for_children(t);
 }
@@ -323,7 +331,7 @@ void submit_task(thread *t, task *what, dependence_list depend) noexcept {
         return free_task(t, what);
     }
     const bool event = what->extras & extra_event;
-    if (event || !runs_now(t, t->task)) {
+    if (event || waits_by_itself(t, depend) || !runs_now(t, t->task)) {
         enqueue(t, what, depend);
         if (event && t->task->final) wait_for_children(t);
         return;
@@ -339,18 +347,15 @@ void submit_task(thread *t, task *what, dependence_list depend) noexcept {
 
 void begin_undeferred(thread *t, task *what) noexcept {
     what->before = t->task;
-    what->tied_before = t->tasks.tied;
     what->nested = static_cast<std::uint16_t>(t->task->nested + 1);
     what->runner.store(t, std::memory_order_relaxed);
     t->task = what;
-    if (!what->untied()) t->tasks.tied = what;
 }
 
 void complete_undeferred(thread *t, task *what) noexcept {
     if (what->destroy) what->destroy(what->argument);
     if (what->extras & extra_event) await_event(t, what);
     t->task = what->before;
-    t->tasks.tied = what->tied_before;
     finish_undeferred(t, what);
 }
 

@@ -36,8 +36,8 @@ enum task_event : std::uint8_t { event_fulfilled = 1, event_body_done = 2 };
 // The memory of an explicit task is a pool's (task_memory.hpp): thieves may read what is atomic when it is another task
 // already.
 struct task {
-    std::atomic<task *> parent{nullptr};        // null: implicit
-    std::atomic<std::uint32_t> depth_untied{0}; // how many parents it has, and in the highest bit: is it untied?
+    std::atomic<task *> parent{nullptr}; // null: implicit
+    std::atomic<std::uint32_t> depth{0}; // how many parents it has
     bool final = false;
     bool deferred = false;   // its parent counts it
     bool copied = false;     // its data by the compiler's function
@@ -50,20 +50,19 @@ struct task {
     task_count children;                           // the deferred ones; its owner is the runner
     openmp::team *team = nullptr;
     int priority = 0;
-    std::atomic<std::uint8_t> event{0};             // task_event
-    std::uint16_t nested = 0;                       // how many tasks around it run at once, each inside the other
-    task *before = nullptr, *tied_before = nullptr; // of an undeferred task: what its rank goes on with
-    task_function destroy = nullptr;                // called with `argument` when the body has run for good
-    task *next = nullptr;                           // link in a list of tasks
+    std::atomic<std::uint8_t> event{0}; // task_event
+    std::uint16_t nested = 0;           // how many tasks around it run at once, each inside the other
+    task *before = nullptr;             // of an undeferred task: what its rank goes on with
+    void *unused = nullptr;
+    task_function destroy = nullptr; // called with `argument` when the body has run for good
+    task *next = nullptr;            // link in a list of tasks
     // Null in a free block.
     dependence_node *node = nullptr;   // its own dependences
     dependence_table *table = nullptr; // its children's; the runner's
     icvs own;
     task *self = nullptr; // the last word: it stands before the data (task_of)
 
-    static constexpr std::uint32_t untied_bit = 1U << 31;
-    std::uint32_t depth() const noexcept { return depth_untied.load(std::memory_order_relaxed) & ~untied_bit; }
-    bool untied() const noexcept { return depth_untied.load(std::memory_order_relaxed) & untied_bit; }
+    std::uint32_t depth_of() const noexcept { return depth.load(std::memory_order_relaxed); }
     task *parent_task() const noexcept { return parent.load(std::memory_order_relaxed); }
 };
 static_assert(sizeof(task) % 16 == 0 && offsetof(task, self) + sizeof(task *) == sizeof(task));
@@ -125,7 +124,7 @@ struct task_request {
 void create_task(thread *t, const task_request &request) noexcept;
 
 // The same in steps, where the compiler fills the task's memory itself.
-// 1. A child of the current task, with `size` bytes at `argument`; of the flags, final and untied count. The caller
+// 1. A child of the current task, with `size` bytes at `argument`; of the flags, final counts. The caller
 //    sets `function`, perhaps `priority` (limit_priority) and `destroy`. Nobody knows it yet.
 task *allocate_task(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept;
 // The task whose `argument` this is.

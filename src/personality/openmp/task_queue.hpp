@@ -15,7 +15,6 @@ namespace comity::openmp {
 
 // A rank's; it is the owner of the deque and of the pool.
 struct rank_tasks {
-    task *tied = nullptr;            // the innermost tied task on its stack: others must descend from it (README.md)
     std::uint32_t run_now_depth = 0; // while the deque holds `few` tasks: what is deeper runs at once
     std::uint32_t random = 0;
     unsigned yields = 0; // taskyields around the current task that run others

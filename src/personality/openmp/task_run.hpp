@@ -19,9 +19,9 @@ task *find_task(thread *t, const task *under) noexcept;
 // A block of a task that nobody knows any more.
 void free_task(thread *t, task *what) noexcept;
 
-// May a rank whose innermost tied task is `under` run it? Looks at no more than so many of those around it. Who does
-// not hold the task may ask too: if it is another one by now, what is read is of some task of the team, or of a free
-// block whose parent is the next one; then the answer does not matter, but the way must end.
+// Does it descend from `under`, so that a rank which waits in that one may run it? Looks at no more than so many of
+// those around it. Who does not hold the task may ask too: if it is another one by now, what is read is of some task of
+// the team, or of a free block whose parent is the next one; then the answer does not matter, but the way must end.
 bool descends(const task *what, const task *under, unsigned most_steps = ~0U) noexcept;
 
 // Somebody has queued `what`, which may be null: wakes somebody who can do something about it. By a rank.

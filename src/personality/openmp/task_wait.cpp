@@ -119,7 +119,7 @@ void leave_list(thread *t) noexcept {
     team_tasks &in = tm->tasks;
     in.helpers_lock.lock();
     thread *before = nullptr, *h = in.first_helper;
-    while (h && what && !descends(what, h->tasks.tied, few_steps)) {
+    while (h && what && !descends(what, h->task, few_steps)) {
         before = h;
         h = h->tasks.next_helper;
     }
@@ -136,7 +136,7 @@ template <class Over> void sleep(thread *t, task_count *count, Over over_asleep)
     // Whoever queues a task from now on sees us in the list, or we the task: seq_cst[task-helpers].
     std::atomic_thread_fence(std::memory_order_seq_cst);
     core::chaos_point();
-    if (task *what = find_task(t, t->tasks.tied)) {
+    if (task *what = find_task(t, t->task)) {
         leave_list(t);
         run_task(t, what);
         return;
@@ -158,7 +158,7 @@ template <class Over, class Asleep>
 void help_until(thread *t, task_count *count, Over over, Asleep over_asleep) noexcept {
     constexpr unsigned most_misses = 64; // tasks are there, but not for us
     for (unsigned misses = 0; !over();) {
-        if (task *what = find_task(t, t->tasks.tied)) {
+        if (task *what = find_task(t, t->task)) {
             run_task(t, what);
             misses = 0;
             continue;
@@ -179,12 +179,11 @@ bool never() noexcept { return false; }
 bool descends(const task *what, const task *under, unsigned most_steps) noexcept {
     if (!under) return true;
     if (!what) return false;
-    if (what->untied()) return true;
-    const std::uint32_t least = under->depth();
+    const std::uint32_t least = under->depth_of();
     for (unsigned steps = 0; steps < most_steps; ++steps) {
         const task *parent = what->parent_task();
         if (parent == under) return true;
-        if (!parent || parent->depth() <= least) return false;
+        if (!parent || parent->depth_of() <= least) return false;
         what = parent;
     }
     return false;
@@ -261,7 +260,7 @@ void await_event(thread *t, task *what) noexcept {
 void yield_task(thread *t) noexcept {
     constexpr unsigned most_yields = 16; // inside each other, for the stack's sake
     if (t->tasks.yields < most_yields && t->team->makes_tasks.load(std::memory_order_relaxed)) {
-        if (task *what = find_task(t, t->tasks.tied)) {
+        if (task *what = find_task(t, t->task)) {
             ++t->tasks.yields;
             run_task(t, what);
             --t->tasks.yields;

@@ -47,7 +47,6 @@ void enter_team(thread *t, team *tm, unsigned rank) noexcept {
     t->implicit.icv = &tm->icv;
     t->implicit.team = tm;
     t->implicit.runner.store(t, std::memory_order_relaxed);
-    t->tasks.tied = &t->implicit;
 }
 
 } // namespace
