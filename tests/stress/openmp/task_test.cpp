@@ -96,12 +96,6 @@ std::unique_ptr<node> grow(std::mt19937 &random, int depth, int &nodes) {
     return n;
 }
 
-long whole_sum(const node &n) {
-    long sum = n.seed % 1000;
-    for (const auto &child : n.children) sum += whole_sum(*child);
-    return sum;
-}
-
 bool all_below_ran(const node &n) {
     for (const auto &child : n.children)
         if (child->ran != 1 || !all_below_ran(*child)) return false;
