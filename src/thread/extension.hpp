@@ -42,8 +42,8 @@ inline thread *own_thread() noexcept { return thread_of(core::current_context())
 inline bool is_cancelled(const thread_extension *x) noexcept {
     return x && (x->state.load(std::memory_order_relaxed) & thread_extension::bits) == thread_extension::requested;
 }
-// Takes the context out of the state and sets bits in it; null: the thread is not suspended, or was disabled. The
-// thread may be gone when the context is made ready.
+// Takes the context out of the state and sets bits in it; null: the thread is not suspended, or a request to cancel it
+// means nothing to it now. The thread may be gone when the context is made ready.
 core::context *take_suspended(thread_extension *x, std::uintptr_t set, std::uintptr_t &before) noexcept;
 // At a cancellation point: if the calling thread was cancelled it ends here, or, if it unwinds by itself, the result is
 // ECANCELED; else 0. May switch.

@@ -27,8 +27,8 @@ void park_suspended(context *c, void *argument) {
 context *take_suspended(thread_extension *x, std::uintptr_t set, std::uintptr_t &before) noexcept {
     before = x->state.load(std::memory_order_relaxed);
     for (;;) {
-        // A request wakes nobody who has disabled it.
-        const bool takes = set == 0 || (before & thread_extension::disabled) == 0;
+        // A request wakes nobody who has disabled it, nor a cleanup handler that waits.
+        const bool takes = set == 0 || (before & (thread_extension::disabled | thread_extension::ending)) == 0;
         const std::uintptr_t after = (takes ? before & thread_extension::bits : before) | set;
         if (x->state.compare_exchange_weak(before, after, std::memory_order_acq_rel)) // acq_rel[suspend]
             return takes ? reinterpret_cast<context *>(before & ~thread_extension::bits) : nullptr;

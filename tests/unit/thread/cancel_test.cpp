@@ -187,6 +187,30 @@ TEST_P(threads_that_wait, that_have_ended_cannot_be_cancelled) {
     EXPECT_EQ(comity_thread_cancel(nullptr), EINVAL);
 }
 
+TEST_P(threads_that_wait, that_are_ending_are_not_resumed_by_a_request_to_cancel_them) {
+    comity_thread_t *t = create(
+        [](void *p) -> void * {
+            comity_cleanup_t place;
+            const auto waits = [](void *) {
+                ++steps;
+                EXPECT_EQ(comity_thread_suspend(), 0);
+                ++steps;
+            };
+            EXPECT_EQ(comity_thread_cleanup_push(&place, waits, nullptr), 0);
+            comity_thread_exit(p);
+        },
+        &steps);
+    while (comity_thread_state(t) != COMITY_THREAD_SUSPENDED) comity_thread_yield();
+    EXPECT_EQ(comity_thread_cancel(t), ESRCH);
+    EXPECT_EQ(comity_thread_state(t), COMITY_THREAD_SUSPENDED);
+    EXPECT_EQ(steps, 1);
+    resume_when_suspended(t);
+    void *result = nullptr;
+    ASSERT_EQ(comity_thread_join(t, &result), 0);
+    EXPECT_EQ(result, &steps);
+    EXPECT_EQ(steps, 2);
+}
+
 TEST_P(threads_that_wait, exit_by_way_of_their_cleanup_handlers) {
     comity_thread_t *t = create(
         [](void *) -> void * {
