@@ -167,7 +167,7 @@ COMITY_UNSANITIZED __attribute__((noinline)) void lend_stack(carrier *k) noexcep
 // Whatever else a stop has to do is rare: the usual way needs no register beyond the arguments', and so no frame.
 COMITY_UNSANITIZED __attribute__((always_inline)) inline bool stops_plainly(const context *from) noexcept {
     const carrier *k = from->on;
-    return !chaos_on && !k->guest && from != &k->transition;
+    return !is_chaos() && !k->guest && from != &k->transition;
 }
 
 COMITY_UNSANITIZED void prepare_to_stop(const context *from) noexcept {

@@ -3,18 +3,16 @@
 #include "sys/clock.hpp"
 #include "sys/kernel_thread.hpp"
 
-#include <atomic>
-
 namespace comity::core {
 
-bool chaos_on = false;
+std::atomic<bool> chaos_on{false};
 namespace {
 std::atomic<std::uint64_t> chaos_state{
     1}; // one sequence for all harts: its order is up to the machine, its values to the seed
 }
 
 void chaos_seed(std::uint64_t seed) noexcept {
-    chaos_on = seed != 0;
+    chaos_on.store(seed != 0, std::memory_order_relaxed);
     chaos_state.store(seed, std::memory_order_relaxed);
 }
 

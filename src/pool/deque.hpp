@@ -109,7 +109,7 @@ private:
         bottom_.store(b, std::memory_order_release);
         if (!shared_) return true;
         sys::store_load_fence(std::memory_order_seq_cst); // seq_cst[deque-ends]
-        if (!core::chaos_on && top_.load(std::memory_order_relaxed) < b) [[likely]]
+        if (!core::is_chaos() && top_.load(std::memory_order_relaxed) < b) [[likely]]
             return true;
         return take_last(b);
     }

@@ -259,9 +259,9 @@ context *work_stealing::take(const void *what) noexcept {
 static unsigned some_number() noexcept { return static_cast<unsigned>(sys::ticks() * 0x9e3779b97f4a7c15U >> 40); }
 
 unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
-    const unsigned own = static_cast<unsigned>(k->carried->id), from = core::chaos_on ? core::chaos_random() % harts
-                                                                       : victims_     ? some_number()
-                                                                                      : own + 1;
+    const unsigned own = static_cast<unsigned>(k->carried->id), from = core::is_chaos() ? core::chaos_random() % harts
+                                                                       : victims_       ? some_number()
+                                                                                        : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
         slot &victim = slots[victims_ ? victims_->at(own, i, from) : (from + i) % harts];
         if (victim.fresh.empty() || (!own_too && &victim == work_of(k))) continue;
