@@ -88,7 +88,7 @@ int team::steal(carrier *k) noexcept {
     // Alone in a team whose ranks all started in one slot: nobody left any behind, since harts leave with empty slots.
     if (!lingering && harts_of(account.load(std::memory_order_relaxed)) == 1) return -1;
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
-    const unsigned from = core::chaos_on ? core::chaos_random() % harts : own + 1;
+    const unsigned from = core::is_chaos() ? core::chaos_random() % harts : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
         const unsigned victim = (from + i) % harts;
         if (victim == own || slots_[victim].empty()) continue;
@@ -239,8 +239,9 @@ void team::enter_child(carrier *k) noexcept {
 
 void team::step(carrier *k, bool child_first) noexcept {
     const int hart = k->carried->id;
-    // A master that fills the slot looks who is here after that (ask_for_harts): it sees that we leave, or we the
-    // ranks. What becomes ready from now on asks for harts (push_ready, child_wants).
+    // A master that fills a slot looks who is here after that (ask_for_harts): it sees that we leave, or we the ranks,
+    // in whichever slot: in its own if we were not here yet when it filled. What becomes ready from now on asks for
+    // harts (push_ready, child_wants).
     do {
         slots_[hart].set_present(true);
         for (;;) {
@@ -264,7 +265,7 @@ void team::step(carrier *k, bool child_first) noexcept {
         }
         slots_[hart].set_present(false);
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
-    } while (!slots_[hart].empty());
+    } while (has_ranks());
     core::yield(k);
 }
 
