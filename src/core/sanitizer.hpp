@@ -8,7 +8,7 @@
 #pragma once
 
 #include "core/tls/sanitized.hpp"
-#include "sys/memory.hpp"
+#include "sys/shared.hpp"
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -77,17 +77,7 @@ inline constexpr std::size_t least_bare_stack = 0;
 #if defined(COMITY_ASAN)
 inline void forbid_memory(const void *at, std::size_t size) noexcept { __asan_poison_memory_region(at, size); }
 inline void allow_memory(const void *at, std::size_t size) noexcept { __asan_unpoison_memory_region(at, size); }
-inline void forget_frames(const std::byte *bottom, const std::byte *top) noexcept {
-    std::size_t scale = 0, offset = 0;
-    __asan_get_shadow_mapping(&scale, &offset);
-    const std::size_t unit = sys::page_size() << scale; // has a page of shadow
-    const auto from = (reinterpret_cast<std::uintptr_t>(bottom) + unit - 1) / unit * unit;
-    const auto to = reinterpret_cast<std::uintptr_t>(top) / unit * unit;
-    if (from >= to) return allow_memory(bottom, static_cast<std::size_t>(top - bottom));
-    allow_memory(bottom, from - reinterpret_cast<std::uintptr_t>(bottom));
-    sys::discard_pages(reinterpret_cast<void *>((from >> scale) + offset), (to - from) >> scale);
-    allow_memory(reinterpret_cast<void *>(to), reinterpret_cast<std::uintptr_t>(top) - to);
-}
+COMITY_SHARED void forget_frames(const std::byte *bottom, const std::byte *top) noexcept;
 #else
 inline void forbid_memory(const void *, std::size_t) noexcept {}
 inline void allow_memory(const void *, std::size_t) noexcept {}
