@@ -213,7 +213,7 @@ const registration here{{"abt_main",
                          {"stops_after_it_is_known", "goes_back_by_store", "claims_without_the_mark", "sends_by_store",
                           "sends_relaxed", "goes_on_relaxed", "pokes_by_store", "posts_twice"},
                          search<abt_main>,
-                         {2, 300000}}};
+                         {2, 100000}}};
 
 } // namespace
 } // namespace model

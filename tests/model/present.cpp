@@ -131,7 +131,7 @@ const registration here{{"present",
                          {"leaves_without_fence", "asks_without_fence", "leaves_without_a_look",
                           "looks_before_it_is_absent", "asks_before_it_fills", "looks_at_its_own_slot_only"},
                          search<present>,
-                         {2, 20000}}};
+                         {1, 40000}}};
 
 } // namespace
 } // namespace model

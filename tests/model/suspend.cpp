@@ -145,7 +145,7 @@ const registration here{{"suspend",
                          {"parks_relaxed", "takes_relaxed", "enters_before_it_is_saved", "parks_blindly",
                           "parks_by_store", "takes_by_store", "requests_after_it_woke", "looks_again_after_it_woke"},
                          search<suspend<phase::cancellable>>,
-                         {3, 20000}}};
+                         {2, 20000}}};
 const registration not_now{{"suspend_disabled",
                             {"parks_relaxed", "takes_relaxed", "enters_before_it_is_saved", "", "parks_by_store",
                              "takes_by_store", "", "", "cancel_wakes_it_all_the_same", "heeds_a_request_all_the_same"},
