@@ -14,14 +14,18 @@ if(TARGET comity_abt)
                                                           NAMELINK_COMPONENT development)
 endif()
 
-# The drop-ins find libcomity one folder up, wherever the prefix is moved to.
-foreach(dropin comity_gomp comity_blas comity_pthread)
+# The drop-ins find libcomity one folder up, and the OpenMP core beside them, wherever the prefix is moved to.
+foreach(dropin comity_openmp comity_gomp comity_omp comity_iomp comity_blas comity_pthread)
   if(TARGET ${dropin})
     set_target_properties(${dropin} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/comity
-                                               INSTALL_RPATH $ORIGIN/..)
+                                               INSTALL_RPATH "$ORIGIN;$ORIGIN/..")
     install(TARGETS ${dropin} LIBRARY DESTINATION ${COMITY_PRELOAD_DIR} NAMELINK_SKIP)
   endif()
 endforeach()
+if(TARGET comity_omp) # for -fopenmp=libomp -L...
+  install(TARGETS comity_omp LIBRARY DESTINATION ${COMITY_PRELOAD_DIR} NAMELINK_ONLY COMPONENT development)
+  install(FILES ${CMAKE_BINARY_DIR}/lib/comity/libiomp5.so DESTINATION ${COMITY_PRELOAD_DIR})
+endif()
 
 if(TARGET comity_cli)
   install(TARGETS comity_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -44,7 +48,7 @@ foreach(pair comity.bash>bash-completion/completions/comity _comity>zsh/site-fun
   endif()
 endforeach()
 
-foreach(product comity comity_abt comity_gomp comity_blas comity_pthread comity_cli)
+foreach(product comity comity_abt comity_gomp comity_omp comity_iomp comity_blas comity_pthread comity_cli)
   if(TARGET ${product})
     add_dependencies(products ${product})
   endif()

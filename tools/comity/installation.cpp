@@ -10,7 +10,8 @@
 namespace comity::cli {
 
 const std::vector<std::string> &drop_in_names() {
-    static const std::vector<std::string> names{"libgomp.so.1", "libcomity_blas.so", "libcomity_pthread.so"};
+    static const std::vector<std::string> names{"libgomp.so.1", "libomp.so.5", "libcomity_iomp5.so",
+                                                "libcomity_blas.so", "libcomity_pthread.so"};
     return names;
 }
 
@@ -30,6 +31,8 @@ installation find_installation() {
         found.folder = folder;
         for (const std::string &name : drop_in_names())
             if (::access(fmt::format("{}/{}", folder, name).c_str(), R_OK) != 0) found.missing.push_back(name);
+        constexpr const char *core = "libcomity_openmp.so"; // the first three need it
+        if (::access(fmt::format("{}/{}", folder, core).c_str(), R_OK) != 0) found.missing.emplace_back(core);
         return found;
     }
     return found;

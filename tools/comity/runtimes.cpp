@@ -32,14 +32,14 @@ struct candidate {
 runtime make(const char *kind, verdict what, const char *explanation) { return {kind, {}, what, explanation}; }
 
 constexpr const char *by_drop_in = "calls to it go to Comity's libgomp.so.1, so its regions share the harts";
-constexpr const char *no_llvm_yet = "no drop-in for libomp and libiomp5 yet: its threads compete with Comity's harts";
+constexpr const char *by_llvm_drop_in = "calls to it go to Comity's libomp.so.5, so its regions share the harts";
 constexpr const char *own_pool =
     "keeps its own threads; each is adopted while it is inside an OpenMP region that Comity serves";
 
 std::optional<runtime> recognise_openmp(const candidate &c) {
     if (c.exports("__kmpc_fork_call")) {
-        if (begins_with(c.file, "libiomp5")) return make("libiomp5 (Intel's OpenMP)", verdict::not_served, no_llvm_yet);
-        return make("libomp (LLVM's OpenMP)", verdict::not_served, no_llvm_yet);
+        if (begins_with(c.file, "libiomp5")) return make("libiomp5 (Intel's OpenMP)", verdict::served, by_llvm_drop_in);
+        return make("libomp (LLVM's OpenMP)", verdict::served, by_llvm_drop_in);
     }
     if (c.exports("GOMP_parallel")) return make("libgomp (gcc's OpenMP)", verdict::served, by_drop_in);
     return {};
@@ -61,7 +61,7 @@ std::optional<runtime> recognise_openblas(const candidate &c) {
     if (c.uses_gcc_openmp())
         return make("OpenBLAS on gcc's OpenMP", verdict::served,
                     "its regions share the harts through Comity's libgomp.so.1");
-    if (c.uses_llvm_openmp()) return make("OpenBLAS on LLVM's OpenMP", verdict::not_served, no_llvm_yet);
+    if (c.uses_llvm_openmp()) return make("OpenBLAS on LLVM's OpenMP", verdict::served, by_llvm_drop_in);
     if (has_openblas_callback(c))
         return make("OpenBLAS with POSIX threads and a callback", verdict::served,
                     "runs its jobs on Comity's harts through openblas_set_threads_callback_function");
@@ -73,13 +73,14 @@ std::optional<runtime> recognise_openblas(const candidate &c) {
 std::optional<runtime> recognise_mkl(const candidate &c) {
     if (begins_with(c.file, "libmkl_gnu_thread")) return make("MKL on gcc's OpenMP", verdict::served, by_drop_in);
     if (begins_with(c.file, "libmkl_intel_thread"))
-        return make("MKL on Intel's OpenMP", verdict::not_served, no_llvm_yet);
+        return make("MKL on Intel's OpenMP", verdict::served, by_llvm_drop_in);
     if (begins_with(c.file, "libmkl_tbb_thread")) return make("MKL on TBB", verdict::adopted, own_pool);
     if (begins_with(c.file, "libmkl_sequential"))
         return make("MKL without threads", verdict::alone, "has no threads of its own");
     if (begins_with(c.file, "libmkl_rt"))
-        return make("MKL (threads chosen while it runs)", verdict::not_served,
-                    "uses Intel's OpenMP unless MKL_THREADING_LAYER=GNU, which Comity serves, or SEQUENTIAL is set");
+        return make(
+            "MKL (threads chosen while it runs)", verdict::served,
+            "uses Intel's OpenMP, or gcc's with MKL_THREADING_LAYER=GNU: its regions share the harts through Comity's");
     return {};
 }
 
@@ -105,7 +106,7 @@ bool is_base_library(const std::string &file) {
 
 // Not a runtime, but code that uses one or makes threads by itself.
 std::optional<runtime> recognise_user(const candidate &c) {
-    if (c.uses_llvm_openmp()) return make("OpenMP code compiled by clang or Intel", verdict::not_served, no_llvm_yet);
+    if (c.uses_llvm_openmp()) return make("OpenMP code compiled by clang or Intel", verdict::served, by_llvm_drop_in);
     if (c.uses_gcc_openmp()) return make("OpenMP code compiled by gcc", verdict::served, by_drop_in);
     constexpr const char *cpp_thread =
         "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";

@@ -5,11 +5,13 @@
 
 namespace comity::openmp {
 
-std::atomic<region_function> taskless[remembered_functions];
+std::atomic<const void *> taskless[remembered_functions];
 
 namespace {
 
 void open_barrier(team *tm) noexcept {
+    if (tm->loop_cancelled.load(std::memory_order_relaxed)) [[unlikely]]
+        tm->loop_cancelled.store(false, std::memory_order_relaxed); // the barrier at the loop's end
     tm->arrived.store(0, std::memory_order_relaxed);
     // Whoever sees it sees what all ranks did before they came: release[barrier-open].
     tm->generation.store(tm->generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
@@ -25,7 +27,11 @@ void count_arrival(team *tm) noexcept {
 
 bool barrier_or_cancel(thread *t) noexcept {
     team *tm = t->team;
-    if (tm->size == 1 && !t->made_tasks) return tm->cancelled.load(std::memory_order_relaxed);
+    if (tm->size == 1 && !t->made_tasks) {
+        if (tm->loop_cancelled.load(std::memory_order_relaxed)) [[unlikely]]
+            tm->loop_cancelled.store(false, std::memory_order_relaxed);
+        return tm->cancelled.load(std::memory_order_relaxed);
+    }
     const unsigned generation = tm->generation.load(std::memory_order_relaxed);
     if (tm->cancelled.load(std::memory_order_relaxed)) return true;
     if (!t->made_tasks || arrive_with_tasks(t)) count_arrival(tm);

@@ -79,4 +79,86 @@ void await_iteration(thread *t, const std::uint64_t *indices) noexcept {
     });
 }
 
+// ---- Nests whose iterations have no numbers of the compiler's: a bit for each -----------------------------------
+
+namespace {
+
+std::uint64_t trips(const doacross_loop &l) noexcept {
+    const auto lower = static_cast<std::uint64_t>(l.lower), upper = static_cast<std::uint64_t>(l.upper);
+    if (l.step > 0) return l.lower > l.upper ? 0 : (upper - lower) / static_cast<std::uint64_t>(l.step) + 1;
+    return l.lower < l.upper ? 0 : (lower - upper) / (std::uint64_t{0} - static_cast<std::uint64_t>(l.step)) + 1;
+}
+
+// The number of the iteration with these values; false if there is none.
+bool number_of(const doacross &d, const std::int64_t *values, std::uint64_t &number) noexcept {
+    number = 0;
+    for (unsigned i = 0; i < d.dimensions; ++i) {
+        const doacross_loop &l = d.loops[i];
+        const bool up = l.step > 0;
+        if (up ? values[i] < l.lower || values[i] > l.upper : values[i] > l.lower || values[i] < l.upper) return false;
+        const auto value = static_cast<std::uint64_t>(values[i]), lower = static_cast<std::uint64_t>(l.lower),
+                   step = static_cast<std::uint64_t>(l.step);
+        const std::uint64_t distance = up ? value - lower : lower - value, stride = up ? step : std::uint64_t{0} - step;
+        if (distance % stride) return false;
+        number += distance / stride * d.inner[i];
+    }
+    return true;
+}
+
+void fill_nest(work_share *share, unsigned dimensions, const doacross_loop *loops) noexcept {
+    doacross &d = share->doacross;
+    auto *copy = static_cast<doacross_loop *>(share_memory(share, dimensions * sizeof *loops));
+    for (unsigned i = 0; i < dimensions; ++i) copy[i] = loops[i];
+    d.loops = copy;
+    d.dimensions = dimensions;
+    d.inner = static_cast<std::uint64_t *>(std::calloc(dimensions, sizeof *d.inner));
+    std::uint64_t count = 1;
+    for (unsigned i = dimensions; d.inner && i-- > 0; count *= trips(copy[i])) d.inner[i] = count;
+    d.entries = count / 64 + 1;
+    d.progress = static_cast<std::atomic<std::uint64_t> *>(std::calloc(d.entries, sizeof *d.progress));
+    if (!d.inner || !d.progress)
+        sys::fatal("__kmpc_doacross_init", "no memory for %llu iterations", static_cast<unsigned long long>(count));
+}
+
+} // namespace
+
+void enter_doacross(thread *t, unsigned dimensions, const doacross_loop *loops) noexcept {
+    if (t->size == 1) return; // in order by itself
+    if (enter_share(t)) {
+        fill_nest(t->share, dimensions, loops);
+        publish_share(t);
+    }
+    t->iterations = t->share; // the loop has a slot of its own
+    t->share = nullptr;
+}
+
+void post_values(thread *t, const std::int64_t *values) noexcept {
+    work_share *share = t->iterations;
+    std::uint64_t number;
+    if (!share || !number_of(share->doacross, values, number)) return;
+    share->doacross.progress[number / 64].fetch_or(std::uint64_t{1} << number % 64,
+                                                   std::memory_order_release); // release[iteration-posted]
+    share->changed.wake_all();
+}
+
+void await_values(thread *t, const std::int64_t *values) noexcept {
+    const work_share *const share = t->iterations;
+    std::uint64_t number;
+    if (!share || !number_of(share->doacross, values, number)) return;
+    const std::atomic<std::uint64_t> &word = share->doacross.progress[number / 64];
+    const std::uint64_t bit = std::uint64_t{1} << number % 64;
+    team *tm = t->team;
+    t->iterations->changed.wait([&word, bit, tm] {
+        return (word.load(std::memory_order_acquire) & bit) != 0 || // acquire[iteration-posted]
+               tm->cancelled.load(std::memory_order_relaxed);
+    });
+}
+
+void leave_doacross(thread *t) noexcept {
+    work_share *share = t->iterations;
+    if (!share) return;
+    t->iterations = nullptr;
+    leave(t->team, share);
+}
+
 } // namespace comity::openmp

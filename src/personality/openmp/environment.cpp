@@ -164,6 +164,7 @@ void reader::schedule() noexcept {
         return;
     }
     p_.initial.schedule = plain;
+    p_.initial.schedule_given = true;
     p_.initial.chunk = static_cast<int>(chunk);
     p_.initial.monotonic = monotonic || (!colon && plain == schedule_kind::fixed);
 }

@@ -109,4 +109,11 @@ void word_lock::unlock_slowly() noexcept {
     b.lock.unlock();
 }
 
+word_lock unnamed_critical, atomic_sections;
+
+word_lock &wide_atomics(std::size_t size) noexcept {
+    static word_lock of_16, of_32;
+    return size > 16 ? of_32 : of_16;
+}
+
 } // namespace comity::openmp

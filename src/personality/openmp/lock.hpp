@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace comity::openmp {
@@ -38,5 +39,10 @@ private:
     std::atomic<std::uint32_t> word_{0}; // written by who takes or leaves it; `waited_for` under its bucket's lock
 };
 static_assert(sizeof(word_lock) == 4);
+
+// The process': of critical constructs without a name and of atomic ones that are done by a lock (gcc's ABI), and of
+// atomic operations on types larger than the machine's (16 or 32 bytes).
+extern word_lock unnamed_critical, atomic_sections;
+word_lock &wide_atomics(std::size_t size) noexcept;
 
 } // namespace comity::openmp

@@ -7,10 +7,8 @@
 namespace comity::openmp {
 namespace {
 
-// What a rank executes: from here on the region's code sees itself as rank `rank` of the team. Nothing may be thrown
-// out of a region, as OpenMP has it: noexcept ends the process then.
-void rank_body(void *argument, unsigned rank) noexcept {
-    team *tm = static_cast<team *>(argument);
+// From here on the region's code sees itself as rank `rank` of the team.
+inline thread *enter_rank(team *tm, unsigned rank) noexcept {
     thread *t = self;
     if (t->team != tm || t->rank != rank) { // else this context had the same rank the last time
         t = tm->threads[rank];
@@ -24,6 +22,13 @@ void rank_body(void *argument, unsigned rank) noexcept {
         t->implicit.group = tm->group;
         t->changed = tm->group;
     }
+    return t;
+}
+
+// What a rank executes. Nothing may be thrown out of a region, as OpenMP has it: noexcept ends the process then.
+void rank_body(void *argument, unsigned rank) noexcept {
+    team *tm = static_cast<team *>(argument);
+    thread *t = enter_rank(tm, rank);
     if (tm->first_share) [[unlikely]] {
         t->share = tm->first_share;
         t->trip = t->chunk_begin = t->chunk_end = 0;
@@ -83,17 +88,38 @@ bool end_tasks(team *tm, thread *first) noexcept {
     return true;
 }
 
+// What a region of `ranks` ranks finds when it starts.
+team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
+    team *tm = t->child;
+    if (!tm || tm->capacity < ranks) [[unlikely]]
+        tm = child_team(t, ranks);
+    tm->function = r.function;
+    tm->data = r.data;
+    tm->size = ranks;
+    tm->active_level = t->team->active_level + (ranks > 1);
+    set(tm->group, r.group);
+    inherit(t, tm);
+    set<work_share *>(tm->first_share, nullptr);
+    if (r.loop) [[unlikely]] {
+        tm->first_share = preset_share(tm);
+        fill_loop(t, ranks, tm->first_share, *r.loop);
+    }
+    return tm;
+}
+
 // After the join: only rank 0 is left. Did the region make tasks?
 bool tidy(team *tm, thread *first) noexcept {
     const bool made_tasks = end_tasks(tm, first);
     set(tm->shares, first->shares);
     set(tm->singles, first->singles);
+    if (tm->loop_cancelled.load(std::memory_order_relaxed)) [[unlikely]]
+        tm->loop_cancelled.store(false, std::memory_order_relaxed);
     if (tm->cancelled.load(std::memory_order_relaxed)) {
         // Ranks left from anywhere. The slots' numbers need not continue, only grow.
         for (unsigned i = 0; i < tm->size; ++i) {
             thread *t = tm->threads[i];
             if (t->shares > tm->shares) tm->shares = t->shares;
-            t->share = nullptr;
+            t->share = t->iterations = nullptr;
             t->implicit.group = nullptr;
         }
         tm->singles = tm->singles_taken.load(std::memory_order_relaxed);
@@ -135,24 +161,11 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
         ranks = spmd::size(contexts);
     }
 
-    team *tm = t->child;
-    if (!tm || tm->capacity < ranks) [[unlikely]]
-        tm = child_team(t, ranks);
-    tm->function = r.function;
-    tm->data = r.data;
-    tm->size = ranks;
-    tm->active_level = t->team->active_level + (ranks > 1);
-    set(tm->group, r.group);
-    inherit(t, tm);
-    set<work_share *>(tm->first_share, nullptr);
-    if (r.loop) [[unlikely]] {
-        tm->first_share = preset_share(tm);
-        fill_loop(t, ranks, tm->first_share, *r.loop);
-    }
-
+    team *tm = set_up(t, r, ranks);
     thread *first = tm->threads[0];
+    const void *known_as = r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
     if (ranks > 1) {
-        tm->gather = may_make_tasks(r.function);
+        tm->gather = may_make_tasks(known_as);
         spmd::run(contexts, rank_body, tm, r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative);
         sys::fetch_to_write(tm); // its first line, for the next region
     } else {
@@ -161,17 +174,23 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
     }
     const bool made_tasks = tidy(tm, first);
     if (ranks > 1 && (tm->gather || made_tasks)) [[unlikely]]
-        remember_tasks(r.function, made_tasks);
+        remember_tasks(known_as, made_tasks);
     self = t;
     if (limit != no_limit && taken > 1) [[unlikely]]
         give_to_limit(t, taken);
 }
 
-void cancel_region(thread *t) noexcept {
+void begin_serial_region(thread *t) noexcept {
+    team *tm = set_up(t, {nullptr, nullptr}, 1);
+    tm->gather = false;
+    enter_rank(tm, 0);
+}
+
+void end_serial_region(thread *t) noexcept {
     team *tm = t->team;
-    tm->cancelled.store(true, std::memory_order_release); // release[region-cancelled]
-    tm->idle.wake_all();
-    wake_ring(tm);
+    leave_share(t);
+    tidy(tm, t);
+    self = tm->parent;
 }
 
 } // namespace comity::openmp

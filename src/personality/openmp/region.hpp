@@ -15,6 +15,7 @@ struct region {
     const openmp::loop *loop = nullptr; // combined with a loop or sections
     taskgroup *group = nullptr;         // task reductions
     unsigned exactly = 0;               // not 0: that many ranks whatever the variables say, as a gang
+    const void *known_as = nullptr;     // the program's function, where `function` is an ABI's (region_memory.hpp)
 };
 
 // How many ranks a region opened by `t` now would have.
@@ -25,6 +26,10 @@ void run_region(thread *t, const region &r) noexcept;
 // The same for regions whose number of ranks is settled (by ranks_for).
 void run_region(thread *t, const region &r, unsigned ranks) noexcept;
 
+// A region of one rank that its caller enters by one call and leaves by another: in between, the caller is that rank.
+void begin_serial_region(thread *t) noexcept; // never switches
+void end_serial_region(thread *t) noexcept;   // by the rank; waits for its tasks, and may switch then
+
 // Waits until all ranks of the team are here and all its tasks are done. Runs tasks meanwhile. May switch.
 void barrier(thread *t) noexcept;
 // True if the region was cancelled; then not all ranks came.
@@ -32,7 +37,14 @@ bool barrier_or_cancel(thread *t) noexcept;
 // One rank more has arrived, and what descends from its implicit task is done: the last one opens the barrier.
 void count_arrival(team *tm) noexcept;
 
-// cancel: makes the ranks go to the end of the region.
+// cancel: makes the ranks go to the end of the region; of the loop or sections; keeps tasks of the group from starting.
+// Without effect where cancellation is off.
 void cancel_region(thread *t) noexcept;
+void cancel_share(thread *t) noexcept;
+void cancel_group(thread *t) noexcept;
+// Shall the caller go to the end of its region, of its loop (or region), of its task?
+bool region_is_cancelled(const thread *t) noexcept;
+bool share_is_cancelled(const thread *t) noexcept;
+bool group_is_cancelled(const thread *t) noexcept;
 
 } // namespace comity::openmp

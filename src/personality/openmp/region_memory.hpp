@@ -13,14 +13,14 @@ namespace comity::openmp {
 
 // Functions that made no tasks when they ran last. Direct-mapped: a function may push another out.
 inline constexpr unsigned remembered_functions = 4096;
-extern std::atomic<region_function> taskless[remembered_functions]; // any thread writes
+extern std::atomic<const void *> taskless[remembered_functions]; // any thread writes
 
-inline std::atomic<region_function> &memory_of(region_function f) noexcept {
+inline std::atomic<const void *> &memory_of(const void *f) noexcept {
     auto address = reinterpret_cast<std::uintptr_t>(f);
     return taskless[(address >> 4 ^ address >> 16) % remembered_functions];
 }
-inline bool may_make_tasks(region_function f) noexcept { return memory_of(f).load(std::memory_order_relaxed) != f; }
-inline void remember_tasks(region_function f, bool made) noexcept {
+inline bool may_make_tasks(const void *f) noexcept { return memory_of(f).load(std::memory_order_relaxed) != f; }
+inline void remember_tasks(const void *f, bool made) noexcept {
     memory_of(f).store(made ? nullptr : f, std::memory_order_relaxed);
 }
 

@@ -40,7 +40,10 @@ struct leave_root {
 };
 thread_local leave_root leaver;
 
+std::atomic<unsigned> threads_made{0};
+
 void enter_team(thread *t, team *tm, unsigned rank) noexcept {
+    if (t != &nobody) t->number = threads_made.fetch_add(1, std::memory_order_relaxed);
     t->team = tm;
     t->rank = rank;
     t->task = &t->implicit;
@@ -62,6 +65,8 @@ namespace {
     return true;
 }();
 } // namespace
+
+unsigned threads_known() noexcept { return threads_made.load(std::memory_order_relaxed); }
 
 thread *new_root() noexcept {
     root *r = make<root>(1, "OpenMP");

@@ -17,6 +17,11 @@ struct work_share;
 
 using region_function = void (*)(void *);
 
+// What a construct says of the region or league that it opens; 0: nothing.
+struct region_clauses {
+    unsigned ranks = 0, teams = 0, thread_limit = 0;
+};
+
 // A rank of a team: what OpenMP calls a thread. The struct belongs to (team, rank) for as long as the team lives, so
 // what hangs on it stays hot between regions. Only the rank itself writes it while a region runs.
 struct alignas(64) thread {
@@ -31,13 +36,17 @@ struct alignas(64) thread {
     work_share *share = nullptr; // the worksharing construct that it is in
     bool changed = false;        // the implicit task differs from what a region starts with
     bool made_tasks = false;     // it has queued some since the last barrier
+    unsigned number = 0;         // of its own in the process; constant
     // Up to here one cache line: all that a region without constructs touches.
 
     std::uint64_t trip = 0;                       // static schedule: how many chunks it had
     std::uint64_t chunk_begin = 0, chunk_end = 0; // of the iterations that it executes, for ordered and doacross
 
     unsigned blas_ranks = 0;             // what it told OpenBLAS last (blas_caller.hpp)
-    unsigned team_number = 0, teams = 1; // of the league (GOMP_teams_reg), on the initial thread only
+    unsigned team_number = 0, teams = 1; // of the league (league.hpp), on the initial thread only
+    work_share *iterations = nullptr;    // a doacross construct whose loop is not a slot's (doacross.cpp)
+    region_clauses next;                 // of the construct that follows, in an ABI that says them before it
+    std::uint8_t reduction = 0;          // the ABI's: how the reduction that it is in is done
 
     openmp::task implicit;
     rank_tasks tasks;
@@ -73,6 +82,7 @@ struct alignas(64) team {
     std::atomic<work_share *> ring{nullptr};
     std::atomic<void *> copyprivate{nullptr};
     std::atomic<bool> cancelled{false};
+    std::atomic<bool> loop_cancelled{false}; // one that has no slot; until the barrier at its end
     std::atomic<bool> makes_tasks{false};
 
     alignas(64) std::atomic<unsigned> arrived{0}; // at the barrier
@@ -88,6 +98,9 @@ struct alignas(64) team {
 extern __thread thread *self __attribute__((tls_model("initial-exec")));
 extern thread nobody;
 
+// How many threads have been made so far: a number larger than each one's. Any thread.
+unsigned threads_known() noexcept;
+
 // Makes the caller an initial thread. Aborts when there is no memory.
 thread *make_root() noexcept;
 
@@ -100,6 +113,13 @@ inline thread *current() noexcept {
     thread *t = self;
     if (t == &nobody) [[unlikely]]
         return make_root();
+    return t;
+}
+
+// The thread outside of all regions that the caller's regions began with: a league's numbers are its.
+inline const thread *initial_thread() noexcept {
+    const thread *t = self;
+    while (t->team->parent) t = t->team->parent;
     return t;
 }
 

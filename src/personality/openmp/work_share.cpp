@@ -49,6 +49,7 @@ void empty_slot(work_share *share) noexcept {
     share->doacross.progress = nullptr;
     std::free(share->doacross.inner);
     share->doacross.inner = nullptr;
+    share->doacross.loops = nullptr;
     share->reductions = nullptr;
     share->left.store(0, std::memory_order_relaxed);
     share->cancelled.store(false, std::memory_order_relaxed);
@@ -98,11 +99,16 @@ void leave_share(thread *t) noexcept {
     work_share *share = t->share;
     if (!share) return;
     t->share = nullptr;
-    team *tm = t->team;
+    leave(t->team, share);
+}
+
+void leave(team *tm, work_share *share) noexcept {
+    // In the phase `ready` of its construct as long as a rank has not left.
+    const std::uint64_t construct = share->state.load(std::memory_order_relaxed) / in_phase(1, open);
     // The last one sees what all have done with the slot: acq_rel[share-left].
     if (share->left.fetch_add(1, std::memory_order_acq_rel) + 1 != tm->size) return;
     empty_slot(share);
-    share->state.store(in_phase(t->shares - 1 + slots, open), std::memory_order_release); // release[share-open]
+    share->state.store(in_phase(construct + slots, open), std::memory_order_release); // release[share-open]
     if (tm->size > 1) share->changed.wake_all();
 }
 
@@ -111,6 +117,19 @@ work_share *preset_share(team *t) noexcept {
     // Starting the ranks publishes it.
     share->state.store(in_phase(t->shares, ready), std::memory_order_relaxed);
     return share;
+}
+
+// Every rank counts the single constructs that it met; the team counts those that were taken, which the ranks do in the
+// same order. So the first rank at a construct is the one whose number the team's count still has.
+bool take_single(thread *t) noexcept {
+    std::uint64_t number = t->singles++;
+    std::atomic<std::uint64_t> &taken = t->team->singles_taken;
+    if (t->size == 1) {
+        taken.store(number + 1, std::memory_order_relaxed);
+        return true;
+    }
+    return taken.load(std::memory_order_relaxed) == number &&
+           taken.compare_exchange_strong(number, number + 1, std::memory_order_relaxed);
 }
 
 void *share_memory(work_share *share, std::size_t size) noexcept {

@@ -31,6 +31,11 @@ loop unsigned_loop(bool up, unsigned long long start, unsigned long long end, un
 // schedule(runtime): takes kind and chunk from the task's variables.
 void resolve_schedule(const thread *t, loop &l) noexcept;
 
+// A loop of a doacross nest that the compiler does not number itself; both bounds belong to it.
+struct doacross_loop {
+    std::int64_t lower, upper, step;
+};
+
 // How far doacross loops have come.
 struct doacross {
     unsigned dimensions = 0;
@@ -38,6 +43,7 @@ struct doacross {
     bool by_rank = false;           // progress is kept for each rank, else for each chunk
     std::uint64_t entries = 0;
     std::atomic<std::uint64_t> *progress = nullptr; // flattened iterations posted, plus 1; written by who executes them
+    const doacross_loop *loops = nullptr;           // of a nest by value: then `progress` has a bit for each iteration
 };
 
 struct alignas(64) work_share {
@@ -64,6 +70,7 @@ bool enter_share(thread *t) noexcept;
 void publish_share(thread *t) noexcept;
 // Leaves the construct; its data is gone when the last rank has.
 void leave_share(thread *t) noexcept;
+void leave(team *tm, work_share *share) noexcept; // the same for a slot that is no longer t->share
 // A combined construct: the slot of the ranks' first construct, to be filled on their behalf before they start.
 work_share *preset_share(team *t) noexcept;
 // Zeroed memory that lives as long as the construct. By the filling rank.
@@ -72,6 +79,9 @@ void *share_memory(work_share *share, std::size_t size) noexcept;
 void reset_ring(team *t) noexcept;
 void free_ring(team *t) noexcept;
 void wake_ring(team *t) noexcept; // all who wait in a construct, after the region was cancelled
+
+// single: is the caller the one rank that executes the construct?
+bool take_single(thread *t) noexcept;
 
 // loop.cpp: the rank's next iterations, as values of the loop's variable: [from, to) rising, (to, from] falling.
 // False when there are none. May switch if the loop is ordered.
@@ -86,5 +96,11 @@ void start_doacross(thread *t, unsigned dimensions, const std::uint64_t *counts,
                     std::uint64_t chunk) noexcept; // fills the slot
 void post_iteration(thread *t, const std::uint64_t *indices) noexcept;
 void await_iteration(thread *t, const std::uint64_t *indices) noexcept; // may switch
+// The same where the loop itself is dealt out by other means, and iterations are named by the loops' variables. The
+// nest is entered before the loop and left after it; waiting for an iteration that is not in the nest returns at once.
+void enter_doacross(thread *t, unsigned dimensions, const doacross_loop *loops) noexcept; // may switch
+void post_values(thread *t, const std::int64_t *values) noexcept;
+void await_values(thread *t, const std::int64_t *values) noexcept; // may switch
+void leave_doacross(thread *t) noexcept;
 
 } // namespace comity::openmp

@@ -125,12 +125,12 @@ class programs(doctor_case):
         self.assertEqual(found["libgomp.so.1.0.0"], ("served", "libgomp (gcc's OpenMP)"))
         self.assertRegex(self.run_comity("doctor", program).stdout, r"served +libgomp \(gcc's OpenMP\): .*\n +/.*/libgomp.so.1")
 
-    def test_llvms_openmp_is_not_served_yet(self):
+    def test_llvms_openmp_is_served(self):
         libraries = glob.glob("/usr/lib/llvm-*/lib/libomp.so.5") + glob.glob("/usr/lib/*/libomp.so.5")
         if not libraries:
             self.skipTest("no libomp here")
         found = self.verdicts(self.build("llvm", "int main(void) { return 0; }", "-Wl,--no-as-needed", libraries[0]))
-        self.assertIn(("not-served-yet", "libomp (LLVM's OpenMP)"), found.values())
+        self.assertIn(("served", "libomp (LLVM's OpenMP)"), found.values())
 
     def test_libraries_are_told_apart_by_what_they_export(self):
         """Stand-ins with the names and symbols of the real ones."""
@@ -138,7 +138,7 @@ class programs(doctor_case):
         create = "int pthread_create(); int use(void) { return pthread_create(); }"
         cases = {
             "libgomp-a34b3233.so.1.0.0": ("void GOMP_parallel(void) {}", "served"),
-            "libiomp5.so": ("void __kmpc_fork_call(void) {} void GOMP_parallel(void) {}", "not-served-yet"),
+            "libiomp5.so": ("void __kmpc_fork_call(void) {} void GOMP_parallel(void) {}", "served"),
             "libscipy_openblas64_-1.so": (callback.replace("openblas", "scipy_openblas").replace("s(int", "s64_(int")
                                           .replace("function(", "function64_(") + create, "served"),
             "libopenblas.so.0": ("void openblas_set_num_threads(int n) {}" + create, "adopted"),
@@ -146,7 +146,7 @@ class programs(doctor_case):
                                   "served"),
             "libopenblass.so.0": ("void openblas_set_num_threads(int n) {}", "left-alone"),
             "libtbb.so.12": ("int tbb;" + create, "adopted"),
-            "libmkl_intel_thread.so.2": ("int mkl;", "not-served-yet"),
+            "libmkl_intel_thread.so.2": ("int mkl;", "served"),
             "libmkl_gnu_thread.so.2": ("int mkl;", "served"),
             "libpool.so": (create, "adopted"),
         }

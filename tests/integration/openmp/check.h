@@ -32,9 +32,14 @@ static int failures;
 /* Ends the program unless the OpenMP calls go to Comity's drop-in. */
 static void witness_comity(void) {
     Dl_info info;
-    void *parallel = dlsym(RTLD_DEFAULT, "GOMP_parallel");
+#ifdef __clang__
+    const char *entry = "__kmpc_fork_call", *library = "comity/libomp.so.5";
+#else
+    const char *entry = "GOMP_parallel", *library = "comity/libgomp.so.1";
+#endif
+    void *parallel = dlsym(RTLD_DEFAULT, entry);
     if (!dlsym(RTLD_DEFAULT, "comity_version") || !parallel || !dladdr(parallel, &info) ||
-        !strstr(info.dli_fname, "comity/libgomp.so.1")) {
+        !strstr(info.dli_fname, library)) {
         fprintf(stderr, "this run is not Comity's\n");
         exit(99);
     }

@@ -112,29 +112,20 @@ COMITY_GOMP void GOMP_parallel_sections_start(region_function function, void *da
 enum : int { cancel_parallel = 1, cancel_loop = 2, cancel_sections = 4, cancel_taskgroup = 8 };
 
 COMITY_GOMP bool GOMP_cancellation_point(int which) noexcept {
-    if (!process.cancellation) return false;
-    thread *t = current();
-    if ((which & (cancel_loop | cancel_sections)) && t->share && t->share->cancelled.load(std::memory_order_relaxed))
-        return true;
-    if (which & cancel_taskgroup)
-        for (const taskgroup *group = t->task->group; group; group = group->workshare ? group->outer : nullptr)
-            if (group->cancelled.load(std::memory_order_relaxed)) return true;
-    return t->team->cancelled.load(std::memory_order_relaxed);
+    const thread *t = current();
+    if (which & (cancel_loop | cancel_sections)) return share_is_cancelled(t);
+    return which & cancel_taskgroup ? group_is_cancelled(t) : region_is_cancelled(t);
 }
 
 COMITY_GOMP bool GOMP_cancel(int which, bool really) noexcept {
     if (!process.cancellation) return false;
     if (!really) return GOMP_cancellation_point(which);
     thread *t = current();
-    if (which & (cancel_loop | cancel_sections)) {
-        if (t->share) t->share->cancelled.store(true, std::memory_order_relaxed);
-    } else if (which & cancel_taskgroup) {
-        taskgroup *group = t->task->group;
-        if (group && group->workshare) // made for the worksharing construct, not by the program
-            group = group->outer;
-        if (group) group->cancelled.store(true, std::memory_order_relaxed);
-    } else {
+    if (which & (cancel_loop | cancel_sections))
+        cancel_share(t);
+    else if (which & cancel_taskgroup)
+        cancel_group(t);
+    else
         cancel_region(t);
-    }
     return true;
 }

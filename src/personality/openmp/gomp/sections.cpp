@@ -49,23 +49,6 @@ COMITY_GOMP bool GOMP_sections_end_cancel() noexcept {
 
 COMITY_GOMP void GOMP_sections_end_nowait() noexcept { leave_share(self); }
 
-namespace {
-
-// Every rank counts the single constructs that it met; the team counts those that were taken, which the ranks do in the
-// same order. So the first rank at a construct is the one whose number the team's count still has.
-bool take_single(thread *t) noexcept {
-    std::uint64_t number = t->singles++;
-    std::atomic<std::uint64_t> &taken = t->team->singles_taken;
-    if (t->size == 1) {
-        taken.store(number + 1, std::memory_order_relaxed);
-        return true;
-    }
-    return taken.load(std::memory_order_relaxed) == number &&
-           taken.compare_exchange_strong(number, number + 1, std::memory_order_relaxed);
-}
-
-} // namespace
-
 COMITY_GOMP bool GOMP_single_start() noexcept { return take_single(current()); }
 
 // copyprivate: null for the rank that executes the region; the others wait for its data. A barrier follows in the

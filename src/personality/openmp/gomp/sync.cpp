@@ -11,8 +11,6 @@
 using namespace comity::openmp;
 
 namespace {
-word_lock unnamed_critical, atomic_sections;
-
 // The compiler gives a pointer-sized word, zero at first, for each name. All objects of the program share it.
 word_lock &lock_of(void **name) noexcept { return *reinterpret_cast<word_lock *>(name); }
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/depend.hpp"
+#include "personality/openmp/league.hpp"
 #include "personality/openmp/task.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
@@ -120,20 +121,8 @@ COMITY_GOMP bool GOMP_teams4(unsigned least, unsigned most, unsigned limit, bool
     return true;
 }
 
-// teams on the host: the league's teams one after the other, each an initial thread that may open regions.
+// teams on the host.
 COMITY_GOMP void GOMP_teams_reg(region_function function, void *data, unsigned teams, unsigned limit,
                                 unsigned) noexcept {
-    thread *t = current();
-    if (!teams) {
-        const int set = process.num_teams.load(std::memory_order_relaxed);
-        teams = set > 0 ? static_cast<unsigned>(set) : 1;
-    }
-    if (!limit) limit = static_cast<unsigned>(process.teams_thread_limit.load(std::memory_order_relaxed));
-    const icvs before = own_icv();
-    if (limit) own_icv().thread_limit = limit < before.thread_limit ? limit : before.thread_limit;
-    t->teams = teams;
-    for (t->team_number = 0; t->team_number < teams; ++t->team_number) function(data);
-    t->team_number = 0;
-    t->teams = 1;
-    own_icv() = before;
+    run_league(current(), function, data, teams, limit);
 }

@@ -3,7 +3,7 @@
 
 #include "personality/openmp/blas_caller.hpp"
 #include "personality/openmp/environment.hpp"
-#include "personality/openmp/gomp/omp_functions.hpp"
+#include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/region.hpp"
 
 using namespace comity::openmp;
@@ -87,6 +87,7 @@ void omp_set_schedule(omp_sched_t kind, int chunk) noexcept {
     if (plain < schedule_kind::fixed || plain > schedule_kind::automatic) return; // not a kind
     icvs &icv = own_icv();
     icv.schedule = plain;
+    icv.schedule_given = true;
     icv.monotonic = number & static_cast<unsigned>(omp_sched_monotonic);
     icv.chunk = plain == schedule_kind::automatic ? icv.chunk
                 : chunk > 0                       ? chunk
@@ -120,15 +121,6 @@ double omp_get_wtick() noexcept {
     ::clock_getres(CLOCK_MONOTONIC, &tick);
     return static_cast<double>(tick.tv_sec) + 1e-9 * static_cast<double>(tick.tv_nsec);
 }
-
-namespace {
-// Where the league's numbers are kept: with the initial thread.
-const thread *initial_thread() noexcept {
-    const thread *t = self;
-    while (t->team->parent) t = t->team->parent;
-    return t;
-}
-} // namespace
 
 int omp_get_num_teams() noexcept { return static_cast<int>(initial_thread()->teams); }
 int omp_get_team_num() noexcept { return static_cast<int>(initial_thread()->team_number); }

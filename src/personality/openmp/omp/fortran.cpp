@@ -6,8 +6,7 @@
 
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/environment.hpp"
-#include "personality/openmp/gomp/abi.hpp"
-#include "personality/openmp/gomp/omp_functions.hpp"
+#include "personality/openmp/omp/functions.hpp"
 
 using namespace comity::openmp;
 using i32 = std::int32_t;
@@ -18,16 +17,16 @@ int cut(i64 n) noexcept { return n > INT32_MAX ? INT32_MAX : n < INT32_MIN ? INT
 } // namespace
 
 #define GET(RESULT, NAME)                                                                                              \
-    COMITY_GOMP RESULT NAME##_() noexcept { return NAME(); }
+    COMITY_OMP RESULT NAME##_() noexcept { return NAME(); }
 #define SET(NAME)                                                                                                      \
-    COMITY_GOMP void NAME##_(const i32 *value) noexcept { NAME(*value); }                                              \
-    COMITY_GOMP void NAME##_8_(const i64 *value) noexcept { NAME(cut(*value)); }
+    COMITY_OMP void NAME##_(const i32 *value) noexcept { NAME(*value); }                                               \
+    COMITY_OMP void NAME##_8_(const i64 *value) noexcept { NAME(cut(*value)); }
 #define SET_FLAG(NAME)                                                                                                 \
-    COMITY_GOMP void NAME##_(const i32 *value) noexcept { NAME(*value != 0); }                                         \
-    COMITY_GOMP void NAME##_8_(const i64 *value) noexcept { NAME(*value != 0); }
+    COMITY_OMP void NAME##_(const i32 *value) noexcept { NAME(*value != 0); }                                          \
+    COMITY_OMP void NAME##_8_(const i64 *value) noexcept { NAME(*value != 0); }
 #define GET_OF(NAME)                                                                                                   \
-    COMITY_GOMP i32 NAME##_(const i32 *value) noexcept { return NAME(*value); }                                        \
-    COMITY_GOMP i32 NAME##_8_(const i64 *value) noexcept { return NAME(cut(*value)); }
+    COMITY_OMP i32 NAME##_(const i32 *value) noexcept { return NAME(*value); }                                         \
+    COMITY_OMP i32 NAME##_8_(const i64 *value) noexcept { return NAME(cut(*value)); }
 
 GET(i32, omp_get_num_threads)
 GET(i32, omp_get_thread_num)
@@ -59,12 +58,12 @@ GET(double, omp_get_wtime)
 GET(double, omp_get_wtick)
 
 // Not by the C functions, which look at who calls them.
-COMITY_GOMP i32 omp_get_max_threads_() noexcept { return max_threads(__builtin_return_address(0)); }
-COMITY_GOMP i32 omp_in_parallel_() noexcept { return in_parallel(__builtin_return_address(0)); }
-COMITY_GOMP void omp_set_num_threads_(const i32 *count) noexcept {
+COMITY_OMP i32 omp_get_max_threads_() noexcept { return max_threads(__builtin_return_address(0)); }
+COMITY_OMP i32 omp_in_parallel_() noexcept { return in_parallel(__builtin_return_address(0)); }
+COMITY_OMP void omp_set_num_threads_(const i32 *count) noexcept {
     set_num_threads(*count, __builtin_return_address(0));
 }
-COMITY_GOMP void omp_set_num_threads_8_(const i64 *count) noexcept {
+COMITY_OMP void omp_set_num_threads_8_(const i64 *count) noexcept {
     set_num_threads(cut(*count), __builtin_return_address(0));
 }
 
@@ -79,58 +78,58 @@ GET_OF(omp_get_ancestor_thread_num)
 GET_OF(omp_get_team_size)
 GET_OF(omp_get_place_num_procs)
 
-COMITY_GOMP void omp_set_schedule_(const i32 *kind, const i32 *chunk) noexcept {
+COMITY_OMP void omp_set_schedule_(const i32 *kind, const i32 *chunk) noexcept {
     omp_set_schedule(static_cast<omp_sched_t>(*kind), *chunk);
 }
-COMITY_GOMP void omp_set_schedule_8_(const i32 *kind, const i64 *chunk) noexcept {
+COMITY_OMP void omp_set_schedule_8_(const i32 *kind, const i64 *chunk) noexcept {
     omp_set_schedule(static_cast<omp_sched_t>(*kind), cut(*chunk));
 }
-COMITY_GOMP void omp_get_schedule_(i32 *kind, i32 *chunk) noexcept {
+COMITY_OMP void omp_get_schedule_(i32 *kind, i32 *chunk) noexcept {
     omp_sched_t k;
     int c;
     omp_get_schedule(&k, &c);
     *kind = static_cast<i32>(k);
     *chunk = c;
 }
-COMITY_GOMP void omp_get_schedule_8_(i32 *kind, i64 *chunk) noexcept {
+COMITY_OMP void omp_get_schedule_8_(i32 *kind, i64 *chunk) noexcept {
     i32 c;
     omp_get_schedule_(kind, &c);
     *chunk = c;
 }
 
 // There are no places, so nothing is stored.
-COMITY_GOMP void omp_get_place_proc_ids_(const i32 *, i32 *) noexcept {}
-COMITY_GOMP void omp_get_place_proc_ids_8_(const i64 *, i64 *) noexcept {}
-COMITY_GOMP void omp_get_partition_place_nums_(i32 *) noexcept {}
-COMITY_GOMP void omp_get_partition_place_nums_8_(i64 *) noexcept {}
+COMITY_OMP void omp_get_place_proc_ids_(const i32 *, i32 *) noexcept {}
+COMITY_OMP void omp_get_place_proc_ids_8_(const i64 *, i64 *) noexcept {}
+COMITY_OMP void omp_get_partition_place_nums_(i32 *) noexcept {}
+COMITY_OMP void omp_get_partition_place_nums_8_(i64 *) noexcept {}
 
-COMITY_GOMP void omp_fulfill_event_(std::intptr_t event) noexcept {
+COMITY_OMP void omp_fulfill_event_(std::intptr_t event) noexcept {
     omp_fulfill_event(static_cast<omp_event_handle_t>(event));
 }
 
-COMITY_GOMP i32 omp_pause_resource_(const i32 *kind, const i32 *device) noexcept {
+COMITY_OMP i32 omp_pause_resource_(const i32 *kind, const i32 *device) noexcept {
     return omp_pause_resource(static_cast<omp_pause_resource_t>(*kind), *device);
 }
-COMITY_GOMP i32 omp_pause_resource_all_(const i32 *kind) noexcept {
+COMITY_OMP i32 omp_pause_resource_all_(const i32 *kind) noexcept {
     return omp_pause_resource_all(static_cast<omp_pause_resource_t>(*kind));
 }
 
-COMITY_GOMP std::intptr_t omp_init_allocator_(const std::intptr_t *space, const i32 *count,
-                                              const omp_alloctrait_t *traits) noexcept {
+COMITY_OMP std::intptr_t omp_init_allocator_(const std::intptr_t *space, const i32 *count,
+                                             const omp_alloctrait_t *traits) noexcept {
     return static_cast<std::intptr_t>(omp_init_allocator(static_cast<omp_memspace_handle_t>(*space), *count, traits));
 }
-COMITY_GOMP std::intptr_t omp_init_allocator_8_(const std::intptr_t *space, const i64 *count,
-                                                const omp_alloctrait_t *traits) noexcept {
+COMITY_OMP std::intptr_t omp_init_allocator_8_(const std::intptr_t *space, const i64 *count,
+                                               const omp_alloctrait_t *traits) noexcept {
     return static_cast<std::intptr_t>(
         omp_init_allocator(static_cast<omp_memspace_handle_t>(*space), cut(*count), traits));
 }
-COMITY_GOMP void omp_destroy_allocator_(const std::intptr_t *allocator) noexcept {
+COMITY_OMP void omp_destroy_allocator_(const std::intptr_t *allocator) noexcept {
     omp_destroy_allocator(static_cast<omp_allocator_handle_t>(*allocator));
 }
-COMITY_GOMP void omp_set_default_allocator_(const std::intptr_t *allocator) noexcept {
+COMITY_OMP void omp_set_default_allocator_(const std::intptr_t *allocator) noexcept {
     omp_set_default_allocator(static_cast<omp_allocator_handle_t>(*allocator));
 }
-COMITY_GOMP std::intptr_t omp_get_default_allocator_() noexcept {
+COMITY_OMP std::intptr_t omp_get_default_allocator_() noexcept {
     return static_cast<std::intptr_t>(omp_get_default_allocator());
 }
 
@@ -154,12 +153,12 @@ void fill_with_blanks(char *buffer, std::size_t size, std::size_t used) noexcept
 
 } // namespace
 
-COMITY_GOMP void omp_set_affinity_format_(const char *format, std::size_t length) noexcept {
+COMITY_OMP void omp_set_affinity_format_(const char *format, std::size_t length) noexcept {
     const format_text given(format, length);
     set_affinity_format(given.text, std::strlen(given.text));
 }
 
-COMITY_GOMP i32 omp_get_affinity_format_(char *buffer, std::size_t size) noexcept {
+COMITY_OMP i32 omp_get_affinity_format_(char *buffer, std::size_t size) noexcept {
     const char *format = affinity_format();
     const std::size_t length = std::strlen(format), copied = length < size ? length : size;
     std::memcpy(buffer, format, copied);
@@ -167,11 +166,11 @@ COMITY_GOMP i32 omp_get_affinity_format_(char *buffer, std::size_t size) noexcep
     return static_cast<i32>(length);
 }
 
-COMITY_GOMP void omp_display_affinity_(const char *format, std::size_t length) noexcept {
+COMITY_OMP void omp_display_affinity_(const char *format, std::size_t length) noexcept {
     print_affinity(format_text(format, length).or_default());
 }
 
-COMITY_GOMP i32 omp_capture_affinity_(char *buffer, const char *format, std::size_t size, std::size_t length) noexcept {
+COMITY_OMP i32 omp_capture_affinity_(char *buffer, const char *format, std::size_t size, std::size_t length) noexcept {
     char line[1024];
     const std::size_t wanted = format_affinity(line, sizeof line, format_text(format, length).or_default());
     std::size_t copied = wanted < sizeof line ? wanted : sizeof line - 1;

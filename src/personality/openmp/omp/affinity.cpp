@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "personality/openmp/affinity_format.hpp"
-#include "personality/openmp/gomp/omp_functions.hpp"
+#include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/thread.hpp"
 
 using namespace comity::openmp;

@@ -1,13 +1,9 @@
 // omp_lock_t (4 bytes) and omp_nest_lock_t (16 bytes), and both as they were before OpenMP 3.0, when threads owned
 // them, not tasks: the version nodes OMP_1.0.
-#include <cstdlib>
 #include <new>
 
 #include "personality/openmp/gomp/abi.hpp"
-#include "personality/openmp/gomp/omp_functions.hpp"
-#include "personality/openmp/lock.hpp"
-#include "personality/openmp/thread.hpp"
-#include "sys/message.hpp"
+#include "personality/openmp/nest_lock.hpp"
 
 using namespace comity::openmp;
 
@@ -18,21 +14,7 @@ using namespace comity::openmp;
 
 namespace {
 
-// A task may take it again. `owner` and `count` belong to the holder.
-struct nest_lock {
-    word_lock lock;
-    int count;
-    const task *owner;
-
-    bool is_mine() const noexcept {
-        return lock.is_taken() && __atomic_load_n(&owner, __ATOMIC_RELAXED) == current()->task;
-    }
-    void take() noexcept {
-        __atomic_store_n(&owner, current()->task, __ATOMIC_RELAXED);
-        count = 1;
-    }
-};
-static_assert(sizeof(nest_lock) <= sizeof(omp_nest_lock_t));
+static_assert(sizeof(nest_lock) == 16);
 
 // The old one has room for the holder's number only.
 struct old_nest_lock {
@@ -54,29 +36,7 @@ old_nest_lock &as_old_nest(void *memory) noexcept { return *static_cast<old_nest
 
 // C's nested lock is the argument; Fortran's variable (8 bytes) has only room for a pointer to it.
 nest_lock &as_nest(void *memory) noexcept { return *static_cast<nest_lock *>(memory); }
-nest_lock &as_fortran_nest(void *variable) noexcept { return **static_cast<nest_lock **>(variable); }
-
-void set(nest_lock &l) noexcept {
-    if (l.is_mine()) {
-        ++l.count;
-        return;
-    }
-    l.lock.lock();
-    l.take();
-}
-
-void unset(nest_lock &l) noexcept {
-    if (--l.count) return;
-    __atomic_store_n(&l.owner, nullptr, __ATOMIC_RELAXED);
-    l.lock.unlock();
-}
-
-int test(nest_lock &l) noexcept {
-    if (l.is_mine()) return ++l.count;
-    if (!l.lock.try_lock()) return 0;
-    l.take();
-    return 1;
-}
+nest_lock &as_fortran_nest(void *variable) noexcept { return nest_lock::at(variable); }
 
 void set(old_nest_lock &l) noexcept {
     if (l.lock.holder() != thread_number()) {
@@ -98,17 +58,6 @@ int test(old_nest_lock &l) noexcept {
     return ++l.count;
 }
 
-void init_fortran_nest(void *variable) noexcept {
-    auto *made = static_cast<nest_lock *>(std::calloc(1, sizeof(nest_lock)));
-    if (!made) comity::sys::fatal("omp_init_nest_lock", "no memory");
-    *static_cast<nest_lock **>(variable) = made;
-}
-
-void destroy_fortran_nest(void *variable) noexcept {
-    std::free(*static_cast<nest_lock **>(variable));
-    *static_cast<nest_lock **>(variable) = nullptr;
-}
-
 } // namespace
 
 // A function in its four forms: C's and Fortran's, each of today and of before OpenMP 3.0. __VA_ARGS__ may use `l`.
@@ -127,8 +76,8 @@ FORMS(void, omp_set_lock, as_lock(l).lock(), as_lock(l).lock(), as_lock(l).lock(
 FORMS(void, omp_unset_lock, as_lock(l).unlock(), as_lock(l).unlock(), as_lock(l).unlock());
 FORMS(int, omp_test_lock, return as_lock(l).try_lock(), return as_lock(l).try_lock(), return as_lock(l).try_lock());
 
-FORMS(void, omp_init_nest_lock, new (l) nest_lock{}, init_fortran_nest(l), new (l) old_nest_lock{});
-FORMS(void, omp_destroy_nest_lock, (void)l, destroy_fortran_nest(l), (void)l);
-FORMS(void, omp_set_nest_lock, set(as_nest(l)), set(as_fortran_nest(l)), set(as_old_nest(l)));
-FORMS(void, omp_unset_nest_lock, unset(as_nest(l)), unset(as_fortran_nest(l)), unset(as_old_nest(l)));
-FORMS(int, omp_test_nest_lock, return test(as_nest(l)), return test(as_fortran_nest(l)), return test(as_old_nest(l)));
+FORMS(void, omp_init_nest_lock, new (l) nest_lock{}, nest_lock::make_at(l), new (l) old_nest_lock{});
+FORMS(void, omp_destroy_nest_lock, (void)l, nest_lock::destroy_at(l), (void)l);
+FORMS(void, omp_set_nest_lock, as_nest(l).set(), as_fortran_nest(l).set(), set(as_old_nest(l)));
+FORMS(void, omp_unset_nest_lock, as_nest(l).unset(), as_fortran_nest(l).unset(), unset(as_old_nest(l)));
+FORMS(int, omp_test_nest_lock, return as_nest(l).test(), return as_fortran_nest(l).test(), return test(as_old_nest(l)));

@@ -2,6 +2,9 @@
 // here.
 #pragma once
 
+// How a function is defined that the headers do not declare: Fortran's. Any thread, in any region.
+#define COMITY_OMP extern "C" __attribute__((visibility("default")))
+
 #include <cstddef>
 #include <cstdint>
 

@@ -1,0 +1,146 @@
+// Loops whose chunks the runtime deals out: dynamic, guided, runtime, and everything ordered.
+#include <type_traits>
+
+#include "personality/openmp/kmp/abi.hpp"
+#include "personality/openmp/kmp/schedule.hpp"
+#include "personality/openmp/thread.hpp"
+#include "personality/openmp/work_share.hpp"
+
+using namespace comity::openmp;
+using namespace comity::openmp::kmp;
+
+namespace {
+
+schedule_kind kind_of(i32 plain, bool &takes_chunk) noexcept {
+    takes_chunk = true;
+    switch (plain) {
+    case static_chunked:
+    case static_balanced_chunked:
+        return schedule_kind::fixed;
+    case dynamic_chunked:
+    case static_steal:
+        return schedule_kind::dynamic;
+    case guided_chunked:
+    case trapezoidal:
+    case guided_iterative:
+    case guided_analytical:
+    case guided_simd:
+        return schedule_kind::guided;
+    case at_run_time:
+    case at_run_time_simd:
+        takes_chunk = false;
+        return schedule_kind::runtime;
+    default:
+        takes_chunk = false;
+        return schedule_kind::fixed;
+    }
+}
+
+// `loop` as the core has it: the iterations' number, and values as 64-bit patterns.
+template <class T, class S> loop loop_of(T lower, T upper, S step) noexcept {
+    loop l;
+    l.start = static_cast<u64>(lower); // with its sign, if it has one
+    l.end = static_cast<u64>(upper);
+    l.step = static_cast<u64>(static_cast<i64>(step));
+    if (step > 0 && lower <= upper)
+        l.count = (l.end - l.start) / l.step + 1;
+    else if (step < 0 && lower >= upper)
+        l.count = (l.start - l.end) / (u64{0} - l.step) + 1;
+    return l;
+}
+
+void set_schedule(const thread *t, loop &l, i32 schedule, i64 chunk) noexcept {
+    i32 plain = schedule & ~schedule_modifiers;
+    const bool merges = plain < no_merge_offset;
+    if (!merges) plain -= no_merge_offset;
+    l.ordered = plain >= ordered_static_chunked - 1;
+    if (l.ordered) plain -= ordered_offset;
+    bool takes_chunk;
+    l.kind = kind_of(plain, takes_chunk);
+    l.chunk = takes_chunk && chunk > 0 ? static_cast<u64>(chunk) : 0;
+    if (l.kind == schedule_kind::runtime && !icv_of(t).schedule_given) l.kind = schedule_kind::fixed;
+    if (t->size == 1 && merges && !l.ordered) { // all at once
+        l.kind = schedule_kind::fixed;
+        l.chunk = 0;
+    }
+}
+
+void begin(thread *t, loop l, i32 schedule, i64 chunk) noexcept {
+    if (!enter_share(t)) return;
+    set_schedule(t, l, schedule, chunk);
+    fill_loop(t, t->size, t->share, l);
+    publish_share(t);
+}
+
+template <class T, class S> i32 next(i32 *last, T *lower, T *upper, S *stride) noexcept {
+    thread *t = self;
+    u64 from, to;
+    if (!next_chunk(t, from, to)) {
+        leave_share(t);
+        return 0;
+    }
+    const loop &l = t->share->loop;
+    *lower = static_cast<T>(from);
+    *upper = static_cast<T>(l.start + (t->chunk_end - 1) * l.step);
+    if (stride) *stride = static_cast<S>(l.step);
+    if (last) *last = t->chunk_end == l.count;
+    return 1;
+}
+
+// The team's block of a league's loop; false if there is none.
+template <class T, class S> bool take_team_block(T &lower, T &upper, S step, bool &is_last) noexcept {
+    const thread *t = initial_thread();
+    loop l = loop_of(lower, upper, step);
+    const u64 share = l.count / t->teams, rest = l.count % t->teams, me = t->team_number;
+    const u64 first = me * share + (me < rest ? me : rest), count = share + (me < rest);
+    is_last = first + count == l.count && count;
+    lower = static_cast<T>(l.start + first * l.step);
+    upper = static_cast<T>(l.start + (first + count - 1) * l.step);
+    return count;
+}
+
+template <class T, class S> void begin_both(i32 schedule, i32 *last, T lower, T upper, S step, S chunk) noexcept {
+    bool is_last;
+    loop l = loop_of(lower, upper, step);
+    if (take_team_block(lower, upper, step, is_last))
+        l = loop_of(lower, upper, step);
+    else
+        l.count = 0;
+    if (last) *last = is_last;
+    begin(current(), l, schedule, chunk);
+}
+
+} // namespace
+
+#define DISPATCH(SUFFIX, T, S)                                                                                         \
+    COMITY_KMP void __kmpc_dispatch_init_##SUFFIX(const ident *, i32, i32 schedule, T lower, T upper, S step,          \
+                                                  S chunk) noexcept {                                                  \
+        begin(current(), loop_of(lower, upper, step), schedule, chunk);                                                \
+    }                                                                                                                  \
+    COMITY_KMP void __kmpc_dist_dispatch_init_##SUFFIX(const ident *, i32, i32 schedule, i32 *last, T lower, T upper,  \
+                                                       S step, S chunk) noexcept {                                     \
+        begin_both(schedule, last, lower, upper, step, chunk);                                                         \
+    }                                                                                                                  \
+    COMITY_KMP i32 __kmpc_dispatch_next_##SUFFIX(const ident *, i32, i32 *last, T *lower, T *upper,                    \
+                                                 S *stride) noexcept {                                                 \
+        return next(last, lower, upper, stride);                                                                       \
+    }                                                                                                                  \
+    /* After each iteration of an ordered loop. The turn passes when the chunk is done, in _next. */                   \
+    COMITY_KMP void __kmpc_dispatch_fini_##SUFFIX(const ident *, i32) noexcept {}
+DISPATCH(4, i32, i32)
+DISPATCH(4u, u32, i32)
+DISPATCH(8, i64, i64)
+DISPATCH(8u, u64, i64)
+
+// After the loop; _next has left it.
+COMITY_KMP void __kmpc_dispatch_deinit(const ident *, i32) noexcept {}
+
+COMITY_KMP void __kmpc_ordered(const ident *, i32) noexcept { await_turn(current()); }
+COMITY_KMP void __kmpc_end_ordered(const ident *, i32) noexcept {}
+
+COMITY_KMP void __kmpc_doacross_init(const ident *, i32, i32 dimensions, const doacross_loop *loops) noexcept {
+    enter_doacross(current(), static_cast<unsigned>(dimensions), loops);
+}
+COMITY_KMP void __kmpc_doacross_post(const ident *, i32, const i64 *values) noexcept { post_values(self, values); }
+COMITY_KMP void __kmpc_doacross_wait(const ident *, i32, const i64 *values) noexcept { await_values(self, values); }
+COMITY_KMP void __kmpc_doacross_fini(const ident *, i32) noexcept { leave_doacross(self); }

@@ -1,0 +1,225 @@
+// The kmp_* functions, Intel's extensions to omp.h, the ompc_* and kmpc_* names that Intel's headers give to some, and
+// variables that the original exports.
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "model/spmd/team.hpp"
+#include "personality/openmp/kmp/abi.hpp"
+#include "personality/openmp/omp/functions.hpp"
+#include "personality/openmp/thread.hpp"
+#include "sys/message.hpp"
+#include "sys/options.hpp"
+
+using namespace comity::openmp;
+using namespace comity::openmp::kmp;
+using std::size_t;
+
+// ---- Stacks and waiting ----------------------------------------------------------------------------------------
+
+namespace {
+
+// kmp_set_library: what is said is given back; `serial` makes regions of one rank.
+enum library_kind : int { serial = 1, turnaround = 2, throughput = 3 };
+std::atomic<int> library_said{throughput};
+std::atomic<unsigned> ranks_before_serial{0};
+
+// How long an idle thread spins in the original, in milliseconds. Here COMITY_SPIN_US says it.
+std::atomic<int> blocktime_said{200};
+
+} // namespace
+
+COMITY_KMP void kmp_set_stacksize_s(size_t bytes) noexcept {
+    constexpr size_t least = size_t{16} << 10;
+    if (bytes < least) bytes = least;
+    process.stack_size = bytes;
+    comity::spmd::set_stack_size(bytes);
+}
+COMITY_KMP size_t kmp_get_stacksize_s() noexcept {
+    return process.stack_size ? process.stack_size : comity::sys::get_options().stack_size;
+}
+COMITY_KMP void kmp_set_stacksize(int bytes) noexcept {
+    kmp_set_stacksize_s(bytes > 0 ? static_cast<size_t>(bytes) : 0);
+}
+COMITY_KMP int kmp_get_stacksize() noexcept {
+    const size_t bytes = kmp_get_stacksize_s();
+    return bytes < INT32_MAX ? static_cast<int>(bytes) : INT32_MAX;
+}
+
+COMITY_KMP void kmp_set_blocktime(int milliseconds) noexcept {
+    blocktime_said.store(milliseconds < 0 ? 0 : milliseconds, std::memory_order_relaxed);
+}
+COMITY_KMP int kmp_get_blocktime() noexcept { return blocktime_said.load(std::memory_order_relaxed); }
+
+COMITY_KMP void kmp_set_library(int kind) noexcept {
+    if (kind < serial || kind > throughput) return;
+    const int before = library_said.exchange(kind, std::memory_order_relaxed);
+    if (kind == serial && before != serial) {
+        ranks_before_serial.store(icv_of(self).num_threads, std::memory_order_relaxed);
+        own_icv().num_threads = 1;
+    } else if (kind != serial && before == serial) {
+        own_icv().num_threads = ranks_before_serial.load(std::memory_order_relaxed);
+    }
+}
+COMITY_KMP int kmp_get_library() noexcept { return library_said.load(std::memory_order_relaxed); }
+COMITY_KMP void kmp_set_library_serial() noexcept { kmp_set_library(serial); }
+COMITY_KMP void kmp_set_library_turnaround() noexcept { kmp_set_library(turnaround); }
+COMITY_KMP void kmp_set_library_throughput() noexcept { kmp_set_library(throughput); }
+
+COMITY_KMP int kmp_get_num_known_threads() noexcept { return static_cast<int>(threads_known()); }
+
+// How many constructs a rank may be ahead is fixed here; the variables that a string of defaults could set are read
+// when the process starts; and of warnings there are no kinds.
+COMITY_KMP void kmp_set_disp_num_buffers(int) noexcept {}
+COMITY_KMP void kmp_set_defaults(const char *text) noexcept {
+    comity::sys::warn("kmp_set_defaults(\"%.200s\"): too late here; set it in the environment of the program",
+                      text ? text : "");
+}
+COMITY_KMP void kmp_set_warnings_on() noexcept {}
+COMITY_KMP void kmp_set_warnings_off() noexcept {}
+
+// ---- Affinity: ranks are not bound, so masks can be made and read, but not applied ------------------------------
+
+namespace {
+
+constexpr int most_cores = 4096;
+struct affinity_mask {
+    std::uint64_t words[most_cores / 64];
+};
+
+affinity_mask *mask_at(void **mask) noexcept { return static_cast<affinity_mask *>(*mask); }
+bool is_core(int core, void **mask) noexcept { return mask && *mask && core >= 0 && core < most_cores; }
+
+} // namespace
+
+COMITY_KMP int kmp_get_affinity_max_proc() noexcept { return static_cast<int>(hart_count()); }
+COMITY_KMP void kmp_create_affinity_mask(void **mask) noexcept { *mask = std::calloc(1, sizeof(affinity_mask)); }
+COMITY_KMP void kmp_destroy_affinity_mask(void **mask) noexcept {
+    std::free(*mask);
+    *mask = nullptr;
+}
+COMITY_KMP int kmp_set_affinity_mask_proc(int core, void **mask) noexcept {
+    if (!is_core(core, mask)) return -1;
+    mask_at(mask)->words[core / 64] |= std::uint64_t{1} << core % 64;
+    return 0;
+}
+COMITY_KMP int kmp_unset_affinity_mask_proc(int core, void **mask) noexcept {
+    if (!is_core(core, mask)) return -1;
+    mask_at(mask)->words[core / 64] &= ~(std::uint64_t{1} << core % 64);
+    return 0;
+}
+COMITY_KMP int kmp_get_affinity_mask_proc(int core, void **mask) noexcept {
+    return is_core(core, mask) ? static_cast<int>(mask_at(mask)->words[core / 64] >> core % 64 & 1) : -1;
+}
+COMITY_KMP int kmp_set_affinity(void **) noexcept { return -1; }
+COMITY_KMP int kmp_get_affinity(void **) noexcept { return -1; }
+COMITY_KMP void kmp_set_thread_affinity_mask_initial() noexcept {}
+
+// ---- The same for Fortran, by reference ------------------------------------------------------------------------
+
+COMITY_KMP void kmp_set_stacksize_(const int *bytes) noexcept { kmp_set_stacksize(*bytes); }
+COMITY_KMP void kmp_set_stacksize_s_(const size_t *bytes) noexcept { kmp_set_stacksize_s(*bytes); }
+COMITY_KMP int kmp_get_stacksize_() noexcept { return kmp_get_stacksize(); }
+COMITY_KMP size_t kmp_get_stacksize_s_() noexcept { return kmp_get_stacksize_s(); }
+COMITY_KMP void kmp_set_blocktime_(const int *milliseconds) noexcept { kmp_set_blocktime(*milliseconds); }
+COMITY_KMP int kmp_get_blocktime_() noexcept { return kmp_get_blocktime(); }
+COMITY_KMP void kmp_set_library_(const int *kind) noexcept { kmp_set_library(*kind); }
+COMITY_KMP int kmp_get_library_() noexcept { return kmp_get_library(); }
+COMITY_KMP void kmp_set_library_serial_() noexcept { kmp_set_library(serial); }
+COMITY_KMP void kmp_set_library_turnaround_() noexcept { kmp_set_library(turnaround); }
+COMITY_KMP void kmp_set_library_throughput_() noexcept { kmp_set_library(throughput); }
+COMITY_KMP int kmp_get_num_known_threads_() noexcept { return kmp_get_num_known_threads(); }
+COMITY_KMP void kmp_set_disp_num_buffers_(const int *) noexcept {}
+COMITY_KMP void kmp_set_defaults_(const char *text, int length) noexcept {
+    comity::sys::warn("kmp_set_defaults(\"%.*s\"): too late here; set it in the environment of the program",
+                      length < 200 ? length : 200, text);
+}
+COMITY_KMP void kmp_set_warnings_on_() noexcept {}
+COMITY_KMP void kmp_set_warnings_off_() noexcept {}
+COMITY_KMP int kmp_get_affinity_max_proc_() noexcept { return kmp_get_affinity_max_proc(); }
+COMITY_KMP void kmp_create_affinity_mask_(void **mask) noexcept { kmp_create_affinity_mask(mask); }
+COMITY_KMP void kmp_destroy_affinity_mask_(void **mask) noexcept { kmp_destroy_affinity_mask(mask); }
+COMITY_KMP int kmp_set_affinity_mask_proc_(const int *core, void **mask) noexcept {
+    return kmp_set_affinity_mask_proc(*core, mask);
+}
+COMITY_KMP int kmp_unset_affinity_mask_proc_(const int *core, void **mask) noexcept {
+    return kmp_unset_affinity_mask_proc(*core, mask);
+}
+COMITY_KMP int kmp_get_affinity_mask_proc_(const int *core, void **mask) noexcept {
+    return kmp_get_affinity_mask_proc(*core, mask);
+}
+COMITY_KMP int kmp_set_affinity_(void **mask) noexcept { return kmp_set_affinity(mask); }
+COMITY_KMP int kmp_get_affinity_(void **mask) noexcept { return kmp_get_affinity(mask); }
+
+// ---- C's functions under the names that Intel's headers give them -----------------------------------------------
+
+COMITY_KMP void kmpc_set_stacksize(int bytes) noexcept { kmp_set_stacksize(bytes); }
+COMITY_KMP void kmpc_set_stacksize_s(size_t bytes) noexcept { kmp_set_stacksize_s(bytes); }
+COMITY_KMP void kmpc_set_blocktime(int milliseconds) noexcept { kmp_set_blocktime(milliseconds); }
+COMITY_KMP void kmpc_set_library(int kind) noexcept { kmp_set_library(kind); }
+COMITY_KMP void kmpc_set_defaults(const char *text) noexcept { kmp_set_defaults(text); }
+COMITY_KMP void kmpc_set_disp_num_buffers(int) noexcept {}
+COMITY_KMP int kmpc_set_affinity_mask_proc(int core, void **mask) noexcept {
+    return kmp_set_affinity_mask_proc(core, mask);
+}
+COMITY_KMP int kmpc_unset_affinity_mask_proc(int core, void **mask) noexcept {
+    return kmp_unset_affinity_mask_proc(core, mask);
+}
+COMITY_KMP int kmpc_get_affinity_mask_proc(int core, void **mask) noexcept {
+    return kmp_get_affinity_mask_proc(core, mask);
+}
+COMITY_KMP void ompc_set_num_threads(int count) noexcept { set_num_threads(count, __builtin_return_address(0)); }
+COMITY_KMP void ompc_set_dynamic(int value) noexcept { omp_set_dynamic(value); }
+COMITY_KMP void ompc_set_nested(int value) noexcept { omp_set_nested(value); }
+COMITY_KMP void ompc_set_max_active_levels(int levels) noexcept { omp_set_max_active_levels(levels); }
+COMITY_KMP void ompc_set_schedule(int kind, int chunk) noexcept {
+    omp_set_schedule(static_cast<omp_sched_t>(kind), chunk);
+}
+COMITY_KMP int ompc_get_ancestor_thread_num(int level) noexcept { return omp_get_ancestor_thread_num(level); }
+COMITY_KMP int ompc_get_team_size(int level) noexcept { return omp_get_team_size(level); }
+COMITY_KMP void ompc_set_affinity_format(const char *format) noexcept { omp_set_affinity_format(format); }
+COMITY_KMP size_t ompc_get_affinity_format(char *buffer, size_t size) noexcept {
+    return omp_get_affinity_format(buffer, size);
+}
+COMITY_KMP void ompc_display_affinity(const char *format) noexcept { omp_display_affinity(format); }
+COMITY_KMP size_t ompc_capture_affinity(char *buffer, size_t size, const char *format) noexcept {
+    return omp_capture_affinity(buffer, size, format);
+}
+
+// ---- omp_* that gcc's libgomp does not have -----------------------------------------------------------------------
+
+// No tool is attached: omp_control_tool_notool.
+COMITY_KMP int omp_control_tool(int, int, void *) noexcept { return -2; }
+COMITY_KMP int omp_control_tool_(const int *, const int *, void *) noexcept { return -2; }
+
+// There are no foreign runtimes to talk to: no object has a property.
+#define INTEROP(RESULT, NAME, ...)                                                                                     \
+    COMITY_KMP RESULT omp_get_##NAME(__VA_ARGS__) noexcept { return {}; }                                              \
+    COMITY_KMP RESULT omp_get_##NAME##_(__VA_ARGS__) noexcept { return {}; }
+#define INTEROP_VALUE(RESULT, NAME)                                                                                    \
+    COMITY_KMP RESULT omp_get_##NAME(const void *, int, int *error) noexcept {                                         \
+        if (error) *error = -1; /* omp_irc_empty */                                                                    \
+        return {};                                                                                                     \
+    }                                                                                                                  \
+    COMITY_KMP RESULT omp_get_##NAME##_(const void *o, int p, int *error) noexcept {                                   \
+        return omp_get_##NAME(o, p, error);                                                                            \
+    }
+INTEROP(int, num_interop_properties, const void *)
+INTEROP(const char *, interop_name, const void *, int)
+INTEROP(const char *, interop_type_desc, const void *, int)
+INTEROP(const char *, interop_rc_desc, const void *, int)
+INTEROP_VALUE(std::intptr_t, interop_int)
+INTEROP_VALUE(void *, interop_ptr)
+INTEROP_VALUE(const char *, interop_str)
+
+// ---- Variables ---------------------------------------------------------------------------------------------------
+
+// Read by nobody; their names make the linkers of other systems complain about two runtimes in one program.
+COMITY_KMP const int _You_must_link_with_exactly_one_OpenMP_library = 1;
+COMITY_KMP const int _You_must_link_with_Intel_OpenMP_library = 1;
+#pragma GCC visibility push(default)
+extern "C" {
+int kmp_a_debug, kmp_b_debug, kmp_c_debug, kmp_d_debug, kmp_e_debug, kmp_f_debug, kmp_diag;
+}
+#pragma GCC visibility pop

@@ -1,0 +1,105 @@
+#include "personality/openmp/threadprivate.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <unordered_map>
+
+#include "core/spinlock.hpp"
+#include "personality/openmp/thread.hpp"
+#include "sys/message.hpp"
+
+namespace comity::openmp {
+namespace {
+
+struct variable_record {
+    threadprivate_functions functions;
+    void *image = nullptr; // what copies begin with; null: not known yet, or not needed
+};
+
+// Written under `records_lock`; a record stays where it is, and its fields are constant once a copy was asked for.
+core::spinlock records_lock;
+std::unordered_map<void *, variable_record> &records() noexcept {
+    static auto *map = new std::unordered_map<void *, variable_record>; // threads may end after the library
+    return *map;
+}
+
+struct copies {
+    std::unordered_map<void *, void *> of; // variable -> this thread's copy
+
+    ~copies() {
+        for (auto [variable, copy] : of) {
+            if (copy == variable) continue;
+            records_lock.lock();
+            const threadprivate_functions functions = records()[variable].functions;
+            records_lock.unlock();
+            if (functions.length && functions.destroy_all)
+                functions.destroy_all(copy, functions.length);
+            else if (functions.destroy)
+                functions.destroy(copy);
+            std::free(copy);
+        }
+    }
+};
+thread_local copies mine;
+
+// The initial thread keeps the variable itself, and is rank 0 of the regions that it opens.
+bool is_initial() noexcept {
+    const thread *t = current();
+    while (t->team->parent && t->rank == 0) t = t->team->parent;
+    return !t->team->parent && t->number == 0;
+}
+
+void *begin_copy(void *variable, std::size_t size, const variable_record &record) noexcept {
+    void *copy = nullptr;
+    if (::posix_memalign(&copy, 64, size ? size : 1))
+        sys::fatal("__kmpc_threadprivate_cached", "no memory for %zu bytes", size);
+    const threadprivate_functions &f = record.functions;
+    if (f.length && f.construct_all)
+        f.construct_all(copy, f.length);
+    else if (f.length && f.copy_all)
+        f.copy_all(copy, record.image, f.length);
+    else if (!f.length && f.construct)
+        f.construct(copy);
+    else if (!f.length && f.copy)
+        f.copy(copy, record.image);
+    else
+        std::memcpy(copy, record.image, size);
+    (void)variable;
+    return copy;
+}
+
+// What is known of the variable, with its image: the first who asks makes it.
+variable_record &record_of(void *variable, std::size_t size) noexcept {
+    records_lock.lock();
+    variable_record &record = records()[variable];
+    const threadprivate_functions &f = record.functions;
+    if (!record.image && !(f.length ? f.construct_all != nullptr : f.construct != nullptr)) {
+        record.image = std::malloc(size ? size : 1);
+        if (!record.image) sys::fatal("__kmpc_threadprivate_cached", "no memory for %zu bytes", size);
+        // An object's copy constructor reads the variable's own bytes, of which this is a copy.
+        std::memcpy(record.image, variable, size);
+    }
+    records_lock.unlock();
+    return record;
+}
+
+} // namespace
+
+void register_threadprivate(void *variable, const threadprivate_functions &functions) noexcept {
+    records_lock.lock();
+    records().try_emplace(variable, variable_record{functions, nullptr});
+    records_lock.unlock();
+}
+
+void *threadprivate_copy(void *variable, std::size_t size) noexcept {
+    void *&copy = mine.of[variable];
+    if (!copy) {
+        const variable_record &record = record_of(variable, size);
+        void *made = is_initial() ? variable : begin_copy(variable, size, record);
+        return mine.of[variable] = made; // a constructor may have asked for others: the reference is stale
+    }
+    return copy;
+}
+
+} // namespace comity::openmp
