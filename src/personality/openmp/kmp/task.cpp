@@ -5,7 +5,6 @@
 #include <new>
 #include <strings.h>
 
-#include "model/spmd/team.hpp"
 #include "personality/openmp/kmp/task_reduction.hpp"
 #include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/thread.hpp"
@@ -156,7 +155,7 @@ COMITY_KMP i32 __kmpc_omp_taskwait(const ident *, i32) noexcept {
     return 0;
 }
 COMITY_KMP i32 __kmpc_omp_taskyield(const ident *, i32, int) noexcept {
-    (void)comity::spmd::yield();
+    yield_task(current());
     return 0;
 }
 
@@ -177,7 +176,9 @@ COMITY_KMP i32 __kmpc_omp_reg_task_with_affinity(const ident *, i32, kmp_task *,
 
 // Numbers that differ while the tasks live.
 COMITY_KMP u64 __kmpc_get_taskid() noexcept { return reinterpret_cast<std::uintptr_t>(self->task); }
-COMITY_KMP u64 __kmpc_get_parent_taskid() noexcept { return reinterpret_cast<std::uintptr_t>(self->task->parent); }
+COMITY_KMP u64 __kmpc_get_parent_taskid() noexcept {
+    return reinterpret_cast<std::uintptr_t>(self->task->parent_task());
+}
 
 // OMP_TARGET_OFFLOAD, for libomptarget: 0 disabled, 1 default, 2 mandatory.
 COMITY_KMP i32 __kmpc_get_target_offload() noexcept {
