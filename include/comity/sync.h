@@ -8,7 +8,13 @@
  * count_down), which may be called in callbacks. "Where: any" is any thread and any context.
  *
  * Those that wait with a deadline (comity_now, comity_deadline_in) return 0, or ETIMEDOUT when it has passed; one that
- * has passed before the call is not an error: then they take what is to be had at once. They never return early. */
+ * has passed before the call is not an error: then they take what is to be had at once. They never return early.
+ *
+ * The waits for conditions, semaphores, latches, events, eventuals and futures, timed or not, are cancellation points
+ * (comity/thread.h): a request that is there before the call, or comes while it waits, ends the thread there; what was
+ * waited for is as it was, and the mutex of a condition is locked again before the cleanup handlers run. In a thread
+ * that unwinds by itself they return ECANCELED. Without a deadline they return 0 else. Waits for mutexes,
+ * readers-writer locks, barriers and once are no cancellation points. */
 #ifndef COMITY_SYNC_H
 #define COMITY_SYNC_H
 
@@ -99,12 +105,12 @@ typedef struct comity_condition {
 COMITY_API void comity_condition_init(comity_condition_t *condition);
 COMITY_API void comity_condition_fini(comity_condition_t *condition);
 /* Unlocks the mutex, waits for a signal, and locks it again. Where: any; the caller holds the mutex. May switch. */
-COMITY_API void comity_condition_wait(comity_condition_t *condition, comity_mutex_t *mutex);
-/* The same; ETIMEDOUT: without a signal; the mutex is locked in any case. */
+COMITY_API int comity_condition_wait(comity_condition_t *condition, comity_mutex_t *mutex);
+/* The same; ETIMEDOUT: without a signal; the mutex is locked in any case, also with ECANCELED. */
 COMITY_API int comity_condition_timedwait(comity_condition_t *condition, comity_mutex_t *mutex, int64_t deadline);
 /* The same with a lock of any kind: prepare while holding it, then unlock it, then wait with what prepare returned,
- * then lock it. A signal after prepare ends the wait. prepare: where: any; never switches. wait_prepared: as timedwait.
- */
+ * then lock it. A signal after prepare ends the wait. prepare: where: any; never switches. wait_prepared: as timedwait;
+ * a thread that ends there does not have the lock. */
 COMITY_API uint32_t comity_condition_prepare(const comity_condition_t *condition);
 COMITY_API int comity_condition_wait_prepared(comity_condition_t *condition, uint32_t prepared, int64_t deadline);
 /* Wakes one waiter, or all, if there are any. The caller need not hold the mutex. Where: any. Never switches. */
@@ -126,7 +132,7 @@ typedef struct comity_semaphore {
 COMITY_API int comity_semaphore_init(comity_semaphore_t *semaphore, unsigned value);
 COMITY_API void comity_semaphore_fini(comity_semaphore_t *semaphore);
 /* Waits until it is not 0, and takes one off. Where: any. May switch. */
-COMITY_API void comity_semaphore_wait(comity_semaphore_t *semaphore);
+COMITY_API int comity_semaphore_wait(comity_semaphore_t *semaphore);
 COMITY_API int comity_semaphore_timedwait(comity_semaphore_t *semaphore, int64_t deadline);
 /* Returns 1 when it took one off, 0 when it was 0. Where: any. Never switches. */
 COMITY_API int comity_semaphore_trywait(comity_semaphore_t *semaphore);
@@ -177,7 +183,7 @@ COMITY_API int comity_latch_count_down(comity_latch_t *latch, unsigned n);
 /* 1 when it is open. Where: any. Never switches. */
 COMITY_API int comity_latch_is_open(const comity_latch_t *latch);
 /* Where: any. May switch. */
-COMITY_API void comity_latch_wait(comity_latch_t *latch);
+COMITY_API int comity_latch_wait(comity_latch_t *latch);
 COMITY_API int comity_latch_timedwait(comity_latch_t *latch, int64_t deadline);
 
 /* ---- Continuations: a function that is called when something is set, instead of a context that waits for it. Storage
@@ -208,7 +214,7 @@ COMITY_API void comity_event_reset(comity_event_t *event);
 COMITY_API int comity_event_is_set(const comity_event_t *event);
 /* Returns when it is set. A set followed by a reset before the waiter has looked may be missed.
  * Where: any. May switch. */
-COMITY_API void comity_event_wait(comity_event_t *event);
+COMITY_API int comity_event_wait(comity_event_t *event);
 COMITY_API int comity_event_timedwait(comity_event_t *event, int64_t deadline);
 /* The next set calls fn(arg), once. Returns 1, or 0 when it is set already: then fn is not called.
  * Where: any. Never switches. */
@@ -250,7 +256,7 @@ COMITY_API void comity_eventual_fini(comity_eventual_t *eventual);
 COMITY_API int comity_eventual_set(comity_eventual_t *eventual, const void *value, size_t size);
 /* Waits until it is set; stores the address of the value, which lives until reset or fini (value may be NULL).
  * Where: any. May switch. */
-COMITY_API void comity_eventual_wait(comity_eventual_t *eventual, void **value);
+COMITY_API int comity_eventual_wait(comity_eventual_t *eventual, void **value);
 COMITY_API int comity_eventual_timedwait(comity_eventual_t *eventual, void **value, int64_t deadline);
 /* 1 when it is set, and then as wait; else 0. Where: any. Never switches. */
 COMITY_API int comity_eventual_test(comity_eventual_t *eventual, void **value);
@@ -275,7 +281,7 @@ COMITY_API void comity_future_fini(comity_future_t *future);
  * what `full` and continuations do). */
 COMITY_API int comity_future_set(comity_future_t *future, void *value);
 /* As those of the eventual; values: the places, in the order of the calls of set. */
-COMITY_API void comity_future_wait(comity_future_t *future, void ***values);
+COMITY_API int comity_future_wait(comity_future_t *future, void ***values);
 COMITY_API int comity_future_timedwait(comity_future_t *future, void ***values, int64_t deadline);
 COMITY_API int comity_future_test(comity_future_t *future, void ***values);
 COMITY_API void comity_future_reset(comity_future_t *future);

@@ -6,6 +6,7 @@
 
 #include "comity/core.hpp"
 #include "comity/sync.h"
+#include "comity/thread/cancelled.hpp"
 
 #include <chrono>
 #include <concepts>
@@ -108,7 +109,8 @@ private:
     comity_rwlock_t l_ = COMITY_RWLOCK_INIT;
 };
 
-// Waits with a lock of any kind, std::unique_lock<comity::mutex> for one. All that wait may switch.
+// Waits with a lock of any kind, std::unique_lock<comity::mutex> for one. All that wait may switch, and throw
+// `cancelled` (comity/thread/cancelled.hpp), with the lock locked again.
 class condition {
 public:
     constexpr condition() noexcept = default;
@@ -157,15 +159,15 @@ public:
 private:
     template <class Lock> bool wait_by(Lock &lock, std::int64_t deadline) {
         if constexpr (std::is_same_v<Lock, std::unique_lock<mutex>>)
-            return comity_condition_timedwait(&c_, lock.mutex()->native_handle(), deadline) == 0;
+            return cancelled::check(comity_condition_timedwait(&c_, lock.mutex()->native_handle(), deadline)) == 0;
         else
             return wait_from(comity_condition_prepare(&c_), lock, deadline);
     }
     template <class Lock> bool wait_from(std::uint32_t prepared, Lock &lock, std::int64_t deadline) {
         lock.unlock();
-        const bool signalled = comity_condition_wait_prepared(&c_, prepared, deadline) == 0;
+        const int error = comity_condition_wait_prepared(&c_, prepared, deadline);
         lock.lock();
-        return signalled;
+        return cancelled::check(error) == 0;
     }
     template <class Lock, class Predicate> bool wait_by(Lock &lock, std::int64_t deadline, Predicate &until) {
         while (!until())
@@ -200,13 +202,14 @@ public:
     semaphore(const semaphore &) = delete;
     semaphore &operator=(const semaphore &) = delete;
 
-    void acquire() noexcept { comity_semaphore_wait(&s_); } // may switch
+    // May switch. Those that wait throw `cancelled`.
+    void acquire() { cancelled::check(comity_semaphore_wait(&s_)); }
     bool try_acquire() noexcept { return comity_semaphore_trywait(&s_); }
-    template <class Rep, class Period> bool try_acquire_for(std::chrono::duration<Rep, Period> t) noexcept {
-        return comity_semaphore_timedwait(&s_, deadline_in(t)) == 0;
+    template <class Rep, class Period> bool try_acquire_for(std::chrono::duration<Rep, Period> t) {
+        return cancelled::check(comity_semaphore_timedwait(&s_, deadline_in(t))) == 0;
     }
-    template <class Clock, class Duration> bool try_acquire_until(std::chrono::time_point<Clock, Duration> t) noexcept {
-        return comity_semaphore_timedwait(&s_, deadline_at(t)) == 0;
+    template <class Clock, class Duration> bool try_acquire_until(std::chrono::time_point<Clock, Duration> t) {
+        return cancelled::check(comity_semaphore_timedwait(&s_, deadline_at(t))) == 0;
     }
     // Throws std::overflow_error; then nothing has changed.
     void release(unsigned n = 1) {
@@ -254,16 +257,17 @@ public:
         detail::check_number(comity_latch_count_down(&l_, n), "comity::latch: counted down below zero");
     }
     bool try_wait() const noexcept { return comity_latch_is_open(&l_); }
-    void wait() noexcept { comity_latch_wait(&l_); } // may switch
-    void arrive_and_wait(unsigned n = 1) {           // may switch
+    // May switch. Those that wait throw `cancelled`.
+    void wait() { cancelled::check(comity_latch_wait(&l_)); }
+    void arrive_and_wait(unsigned n = 1) { // may switch
         count_down(n);
         wait();
     }
-    template <class Rep, class Period> bool wait_for(std::chrono::duration<Rep, Period> t) noexcept {
-        return comity_latch_timedwait(&l_, deadline_in(t)) == 0;
+    template <class Rep, class Period> bool wait_for(std::chrono::duration<Rep, Period> t) {
+        return cancelled::check(comity_latch_timedwait(&l_, deadline_in(t))) == 0;
     }
-    template <class Clock, class Duration> bool wait_until(std::chrono::time_point<Clock, Duration> t) noexcept {
-        return comity_latch_timedwait(&l_, deadline_at(t)) == 0;
+    template <class Clock, class Duration> bool wait_until(std::chrono::time_point<Clock, Duration> t) {
+        return cancelled::check(comity_latch_timedwait(&l_, deadline_at(t))) == 0;
     }
 
 private:
@@ -279,13 +283,13 @@ public:
 
     void set() noexcept { comity_event_set(&e_); }
     void reset() noexcept { comity_event_reset(&e_); }
-    bool is_set() const noexcept { return comity_event_is_set(&e_); }
-    void wait() noexcept { comity_event_wait(&e_); } // may switch
-    template <class Rep, class Period> bool wait_for(std::chrono::duration<Rep, Period> t) noexcept {
-        return comity_event_timedwait(&e_, deadline_in(t)) == 0;
+    bool is_set() const { return comity_event_is_set(&e_); }
+    void wait() { cancelled::check(comity_event_wait(&e_)); } // may switch; those that wait throw `cancelled`
+    template <class Rep, class Period> bool wait_for(std::chrono::duration<Rep, Period> t) {
+        return cancelled::check(comity_event_timedwait(&e_, deadline_in(t))) == 0;
     }
-    template <class Clock, class Duration> bool wait_until(std::chrono::time_point<Clock, Duration> t) noexcept {
-        return comity_event_timedwait(&e_, deadline_at(t)) == 0;
+    template <class Clock, class Duration> bool wait_until(std::chrono::time_point<Clock, Duration> t) {
+        return cancelled::check(comity_event_timedwait(&e_, deadline_at(t))) == 0;
     }
     comity_event_t *native_handle() noexcept { return &e_; }
 

@@ -38,8 +38,8 @@ typedef enum comity_technique {
     COMITY_TECHNIQUE_C_FULL_E = 10,
     COMITY_TECHNIQUE_C_ROC = 11,
     COMITY_TECHNIQUE_C_ROC_E = 12, /* the best when few threads wait or are stolen */
-    /* RoC-L, and whether a joiner runs a thread itself goes by how often such threads were stopped of late: the best, or
-     * close to it, whatever share of the threads waits (section 3.8 leaves this choice to the future). */
+    /* RoC-L, and whether a joiner runs a thread itself goes by how often such threads were stopped of late: the best,
+     * or close to it, whatever share of the threads waits (section 3.8 leaves this choice to the future). */
     COMITY_TECHNIQUE_AUTOMATIC = 13
 } comity_technique_t;
 
@@ -91,7 +91,8 @@ COMITY_API int comity_thread_launch(comity_thread_t *thread);
  * caller. */
 COMITY_API int comity_thread_join(comity_thread_t *thread, void **result);
 
-/* The thread frees itself when it ends; the handle becomes invalid. Where: any thread, context. Never switches.
+/* The thread frees itself when it ends; the handle becomes invalid. Where: any thread, context. Never switches; with
+ * one hart, a kernel thread that holds none waits for it in the kernel, as long as whoever has it keeps it.
  * Returns 0, or EINVAL when it is detached already or being joined. */
 COMITY_API int comity_thread_detach(comity_thread_t *thread);
 
@@ -100,10 +101,11 @@ COMITY_API int comity_thread_detach(comity_thread_t *thread);
 COMITY_API void comity_thread_yield(void);
 
 /* Leaves the hart to others until `deadline` (comity_now; COMITY_NO_DEADLINE: for ever), or for `ns` nanoseconds; it
- * wakes as soon after as a hart is free. One that has passed, 0 and less: like comity_thread_yield. Where: any thread
- * (one without a hart sleeps in the kernel), context. May switch. */
-COMITY_API void comity_thread_sleep_until(int64_t deadline);
-COMITY_API void comity_thread_sleep_for(int64_t ns);
+ * wakes as soon after as a hart is free. One that has passed, 0 and less: like comity_thread_yield. A cancellation
+ * point. Where: any thread (one without a hart sleeps in the kernel), context. May switch. Returns 0; ECANCELED in a
+ * thread that was cancelled and unwinds by itself. */
+COMITY_API int comity_thread_sleep_until(int64_t deadline);
+COMITY_API int comity_thread_sleep_for(int64_t ns);
 
 /* Ends the calling thread with a result, as if its function had returned it, after its cleanup handlers; destructors of
  * C++ objects on its stack do not run. Where: in a thread. Aborts: elsewhere, and in a stackless thread. */
@@ -124,8 +126,7 @@ COMITY_API int comity_thread_create_many(comity_thread_t **threads, size_t n, co
 COMITY_API int comity_thread_join_many(comity_thread_t *const *threads, size_t n, void **results);
 /* Joins if the thread has ended, else returns EBUSY. Never waits. */
 COMITY_API int comity_thread_tryjoin(comity_thread_t *thread, void **result);
-/* Joins, or returns ETIMEDOUT at the deadline (comity_now). It notices the end up to half a millisecond late. A
- * cancellation point. */
+/* Joins, or returns ETIMEDOUT at the deadline (comity_now). A cancellation point. */
 COMITY_API int comity_thread_timedjoin(comity_thread_t *thread, void **result, int64_t deadline);
 
 /* Waits for the end like join, and keeps the thread: it must be joined (which frees it at once) or revived. Of all
@@ -161,15 +162,17 @@ COMITY_API int comity_thread_suspend(void);
  * where the resume may come first, try again, or use an event (comity/sync.h). Where: any thread. Never switches. */
 COMITY_API int comity_thread_resume(comity_thread_t *thread);
 
-/* ---- Cancellation, deferred: it takes effect when the thread comes to a cancellation point, which are testcancel,
- * suspend, wait, timedjoin, and join and join_many where they have to wait. A thread that is suspended is resumed for
- * it; any other wait goes on to its end. The thread then runs its cleanup handlers, the newest first, and the
- * destructors of its keys, and its result is COMITY_THREAD_CANCELLED; no other frames are unwound (comity/thread.hpp
- * does). A stackless thread is not cancelled. */
+/* ---- Cancellation, deferred: it takes effect when the thread comes to a cancellation point, or waits at one:
+ * testcancel, suspend, the sleeps, wait, timedjoin, join and join_many where they have to wait, and those waits of
+ * comity/sync.h that are said to be. The thread then runs its cleanup handlers, the newest first, and the destructors
+ * of its keys, and its result is COMITY_THREAD_CANCELLED; no other frames are unwound (comity/thread.hpp does). What it
+ * waited for is as if it had not: no token was taken, a thread that it joined can be joined by others. A stackless
+ * thread is not cancelled. */
 #define COMITY_THREAD_CANCELLED ((void *)-1)
 
-/* Where: any thread; the handle must be valid. Never switches. Returns 0; ESRCH when the thread has ended or is ending;
- * EINVAL; ENOMEM. Requesting it again changes nothing. */
+/* Where: any thread; the handle must be valid. Never switches; with one hart, a kernel thread that holds none waits for
+ * it if the thread stands in a join. Returns 0; ESRCH when the thread has ended or is ending; EINVAL; ENOMEM.
+ * Requesting it again changes nothing. */
 COMITY_API int comity_thread_cancel(comity_thread_t *thread);
 /* Returns 0 if the calling thread need not end; ECANCELED if it has to, and unwinds by itself (attr.unwinds). */
 COMITY_API int comity_thread_testcancel(void);

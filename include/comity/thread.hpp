@@ -3,6 +3,7 @@
 
 #include "comity/core.hpp"
 #include "comity/thread.h"
+#include "comity/thread/cancelled.hpp"
 
 #include <chrono>
 #include <compare>
@@ -39,24 +40,6 @@ constexpr bool needs_stateless_scheduler(technique t) noexcept {
     return t == technique::ss || t == technique::ss_l || t == technique::sc || t == technique::stackless;
 }
 constexpr bool needs_common_stack(technique t) noexcept { return t == technique::sc || t == technique::stackless; }
-
-// Leaves the function of a thread that was cancelled (comity_thread_cancel); not to be kept from leaving. Cancellation
-// points throw it once; destructors on the way are not cancelled.
-class cancelled final {
-public:
-    [[noreturn]] static void leave() {
-        comity_thread_set_cancel(0);
-        throw cancelled();
-    }
-    // A cancellation point has returned this.
-    static int check(int error) {
-        if (error == static_cast<int>(std::errc::operation_canceled)) leave();
-        return error;
-    }
-
-private:
-    cancelled() = default;
-};
 
 // For as long as it lives, the threads that the calling context and its threads create share one scheduler; its end
 // waits for all of them. Without one the first thread opens a scheduler and the last join ends it. To be destroyed in
@@ -371,13 +354,13 @@ inline void cancellation_point() { cancelled::check(comity_thread_testcancel());
 inline bool yield_to(const thread &t) noexcept {
     return t.joinable() && comity_thread_yield_to(t.native_handle()) == 0;
 }
-// Both may switch. Overlong times are for ever.
-template <class Rep, class Period> void sleep_for(std::chrono::duration<Rep, Period> time) noexcept {
-    comity_thread_sleep_until(deadline_in(time));
+// Both may switch, and throw `cancelled`. Overlong times are for ever.
+template <class Rep, class Period> void sleep_for(std::chrono::duration<Rep, Period> time) {
+    cancelled::check(comity_thread_sleep_until(deadline_in(time)));
 }
 template <class Clock, class Duration> void sleep_until(std::chrono::time_point<Clock, Duration> time) {
     do // a clock that is set meanwhile may need another round
-        comity_thread_sleep_until(deadline_at(time));
+        cancelled::check(comity_thread_sleep_until(deadline_at(time)));
     while (Clock::now() < time);
 }
 } // namespace this_thread

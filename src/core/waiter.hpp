@@ -2,6 +2,7 @@
 // What the fields mean while it stands in a list is the list's affair (sync/wait_list).
 #pragma once
 
+#include "core/spinlock.hpp"
 #include "core/timer.hpp"
 
 #include <atomic>
@@ -17,6 +18,10 @@ struct waiter {
     void (*call)(waiter *) noexcept = nullptr;
     bool inside = false;              // in the ring; under the list's lock
     std::atomic<bool> expired{false}; // its deadline has passed; written under the list's lock
+    // Of a place that stands in no list (thread/cell.hpp): the lock for the fields above, and whether what it waits for
+    // has come.
+    spinlock lock;
+    bool told = false;
     timer deadline;
 };
 

@@ -13,21 +13,20 @@ namespace comity::sync {
 class condition {
 public:
     // The two halves of a wait, for a caller who has a lock of any kind: prepare while he holds it, then he gives it
-    // away, then wait_prepared. Every signal after prepare ends the wait. prepare never switches, wait_prepared may;
-    // false: the deadline has passed.
+    // away, then wait_prepared. Every signal after prepare ends the wait. prepare never switches, wait_prepared may.
     std::uint32_t prepare() const noexcept { return signals_.load(std::memory_order_relaxed); }
-    bool wait_prepared(std::uint32_t seen, std::int64_t deadline) noexcept {
-        return waiters_.wait_until(
+    wait_end wait_prepared(std::uint32_t seen, std::int64_t deadline) noexcept {
+        return waiters_.wait_or_cancel(
             [this, seen]() noexcept { return signals_.load(std::memory_order_acquire) != seen; }, // acquire[condition]
             deadline);
     }
-    // The caller holds the mutex, also afterwards. May switch. False: the deadline has passed.
-    bool wait_until(mutex &m, std::int64_t deadline) noexcept {
+    // The caller holds the mutex, also afterwards. May switch.
+    wait_end wait_until(mutex &m, std::int64_t deadline) noexcept {
         const std::uint32_t seen = prepare();
         m.unlock();
-        const bool signalled = wait_prepared(seen, deadline);
+        const wait_end end = wait_prepared(seen, deadline);
         m.lock_soon_free(); // who signals mostly has it, and leaves it next
-        return signalled;
+        return end;
     }
     // Never switch.
     void signal() noexcept {

@@ -20,9 +20,9 @@ public:
     }
     void reset() noexcept { set_.store(false, std::memory_order_relaxed); }
     bool is_set() const noexcept { return set_.load(std::memory_order_acquire); } // acquire[event]
-    // May switch. False: the deadline has passed.
-    bool wait_until(std::int64_t deadline) noexcept {
-        return waiters_.wait_until([this]() noexcept { return is_set(); }, deadline);
+    // May switch.
+    wait_end wait_until(std::int64_t deadline) noexcept {
+        return waiters_.wait_or_cancel([this]() noexcept { return is_set(); }, deadline);
     }
     // The next set calls w.call(&w). False: it is set. Never switches.
     bool call_when_set(core::waiter &w) noexcept {

@@ -1,6 +1,10 @@
 // The C interface's objects live in the caller's storage.
 #pragma once
 
+#include "sync/wait_list.hpp"
+#include "thread/extension.hpp"
+
+#include <cerrno>
 #include <new>
 
 namespace comity::sync {
@@ -12,6 +16,23 @@ template <class Object, class Storage> Object &object(Storage *s) noexcept {
 }
 template <class Object, class Storage> const Object &object(const Storage *s) noexcept {
     return object<Object>(const_cast<Storage *>(s));
+}
+
+// What a function that is a cancellation point does first; in a thread that was cancelled and does not unwind by itself
+// it does not return.
+inline int before_wait() noexcept {
+    const comity::thread *t = own_thread();
+    return t && t->extended.load(std::memory_order_relaxed) ? cancel_here() : 0;
+}
+// And what it makes of the wait's end.
+inline int after_wait(wait_end end) noexcept {
+    if (end == wait_end::done) return 0;
+    return end == wait_end::late ? ETIMEDOUT : cancel_here();
+}
+// The two together. Wait returns a wait_end.
+template <class Wait> int wait_here(Wait &&wait) noexcept {
+    if (const int cancelled = before_wait()) return cancelled;
+    return after_wait(wait());
 }
 
 } // namespace comity::sync

@@ -27,9 +27,9 @@ public:
         }
     }
     bool is_open() const noexcept { return count_.load(std::memory_order_acquire) == 0; } // acquire[latch]
-    // May switch. False: the deadline has passed.
-    bool wait_until(std::int64_t deadline) noexcept {
-        return waiters_.wait_until([this]() noexcept { return is_open(); }, deadline);
+    // May switch.
+    wait_end wait_until(std::int64_t deadline) noexcept {
+        return waiters_.wait_or_cancel([this]() noexcept { return is_open(); }, deadline);
     }
     void wait_until_left() const noexcept { leaving_.wait(); }
 

@@ -84,13 +84,15 @@ void comity_rwlock_wrunlock(comity_rwlock_t *l) {
 
 void comity_condition_init(comity_condition_t *c) { new (c) sync::condition; }
 void comity_condition_fini(comity_condition_t *c) { of(c).wait_until_left(); }
-void comity_condition_wait(comity_condition_t *c, comity_mutex_t *m) { of(c).wait_until(of(m), sys::no_deadline); }
+int comity_condition_wait(comity_condition_t *c, comity_mutex_t *m) {
+    return comity_condition_timedwait(c, m, sys::no_deadline);
+}
 int comity_condition_timedwait(comity_condition_t *c, comity_mutex_t *m, int64_t deadline) {
-    return late_unless(of(c).wait_until(of(m), deadline));
+    return sync::wait_here([=]() noexcept { return of(c).wait_until(of(m), deadline); });
 }
 uint32_t comity_condition_prepare(const comity_condition_t *c) { return sync::object<sync::condition>(c).prepare(); }
 int comity_condition_wait_prepared(comity_condition_t *c, uint32_t prepared, int64_t deadline) {
-    return late_unless(of(c).wait_prepared(prepared, deadline));
+    return sync::wait_here([=]() noexcept { return of(c).wait_prepared(prepared, deadline); });
 }
 void comity_condition_signal(comity_condition_t *c) { of(c).signal(); }
 void comity_condition_broadcast(comity_condition_t *c) { of(c).broadcast(); }

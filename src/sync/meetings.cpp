@@ -38,9 +38,9 @@ int comity_semaphore_init(comity_semaphore_t *s, unsigned value) {
     return 0;
 }
 void comity_semaphore_fini(comity_semaphore_t *s) { of(s).wait_until_left(); }
-void comity_semaphore_wait(comity_semaphore_t *s) { of(s).acquire_until(sys::no_deadline); }
+int comity_semaphore_wait(comity_semaphore_t *s) { return comity_semaphore_timedwait(s, sys::no_deadline); }
 int comity_semaphore_timedwait(comity_semaphore_t *s, int64_t deadline) {
-    return late_unless(of(s).acquire_until(deadline));
+    return sync::wait_here([=]() noexcept { return of(s).acquire_until(deadline); });
 }
 int comity_semaphore_trywait(comity_semaphore_t *s) { return of(s).try_acquire(); }
 int comity_semaphore_post(comity_semaphore_t *s) { return comity_semaphore_post_many(s, 1); }
@@ -73,8 +73,10 @@ void comity_latch_init(comity_latch_t *l, unsigned count) { new (l) sync::latch(
 void comity_latch_fini(comity_latch_t *l) { of(l).wait_until_left(); }
 int comity_latch_count_down(comity_latch_t *l, unsigned n) { return of(l).count_down(n) ? 0 : EINVAL; }
 int comity_latch_is_open(const comity_latch_t *l) { return sync::object<sync::latch>(l).is_open(); }
-void comity_latch_wait(comity_latch_t *l) { of(l).wait_until(sys::no_deadline); }
-int comity_latch_timedwait(comity_latch_t *l, int64_t deadline) { return late_unless(of(l).wait_until(deadline)); }
+int comity_latch_wait(comity_latch_t *l) { return comity_latch_timedwait(l, sys::no_deadline); }
+int comity_latch_timedwait(comity_latch_t *l, int64_t deadline) {
+    return sync::wait_here([=]() noexcept { return of(l).wait_until(deadline); });
+}
 
 void comity_once(comity_once_t *o, void (*fn)(void *), void *arg) {
     if (!of(o).begin()) return;

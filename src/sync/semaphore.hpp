@@ -16,18 +16,19 @@ public:
 
     // Never switches.
     bool try_acquire() noexcept { return take(0); }
-    // May switch. False: the deadline has passed.
-    bool acquire_until(std::int64_t deadline) noexcept {
+    // May switch.
+    wait_end acquire_until(std::int64_t deadline) noexcept {
         auto some = [this]() noexcept { return value_of(state_.load(std::memory_order_relaxed)) != 0; };
-        if (try_acquire() || (wait_list::spin_for(some, deadline) && try_acquire())) return true;
+        if (try_acquire() || (wait_list::spin_for(some, deadline) && try_acquire())) return wait_end::done;
         state_.fetch_add(one_waiter, std::memory_order_relaxed); // not while it spins: the releaser has less to do
         do {
-            if (!waiters_.wait_until(some, deadline)) {
+            const wait_end end = waiters_.wait_or_cancel(some, deadline);
+            if (end != wait_end::done) {
                 state_.fetch_sub(one_waiter, std::memory_order_relaxed);
-                return false;
+                return end;
             }
         } while (!take(one_waiter));
-        return true;
+        return wait_end::done;
     }
     // n more. Never switches. False: they would be more than `most`; nothing happened.
     bool release(std::uint32_t n) noexcept {

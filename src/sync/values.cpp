@@ -21,7 +21,9 @@ sync::eventual &of(comity_eventual_t *e) noexcept { return sync::object<sync::ev
 sync::compartments &of(comity_future_t *f) noexcept { return sync::object<sync::compartments>(f); }
 continuation &of(comity_continuation_t *c) noexcept { return sync::object<continuation>(c); }
 
-int late_unless(bool done) noexcept { return done ? 0 : ETIMEDOUT; }
+int wait_for(sync::event &e, int64_t deadline) noexcept {
+    return sync::wait_here([&e, deadline]() noexcept { return e.wait_until(deadline); });
+}
 
 int on_set(sync::event &e, comity_continuation_t *storage, void (*fn)(void *), void *arg) noexcept {
     auto *c = new (storage) continuation;
@@ -47,8 +49,8 @@ void comity_event_fini(comity_event_t *e) { of(e).wait_until_left(); }
 void comity_event_set(comity_event_t *e) { of(e).set(); }
 void comity_event_reset(comity_event_t *e) { of(e).reset(); }
 int comity_event_is_set(const comity_event_t *e) { return sync::object<sync::event>(e).is_set(); }
-void comity_event_wait(comity_event_t *e) { of(e).wait_until(sys::no_deadline); }
-int comity_event_timedwait(comity_event_t *e, int64_t deadline) { return late_unless(of(e).wait_until(deadline)); }
+int comity_event_wait(comity_event_t *e) { return wait_for(of(e), sys::no_deadline); }
+int comity_event_timedwait(comity_event_t *e, int64_t deadline) { return wait_for(of(e), deadline); }
 int comity_event_on_set(comity_event_t *e, comity_continuation_t *c, void (*fn)(void *), void *arg) {
     return on_set(of(e), c, fn, arg);
 }
@@ -75,11 +77,11 @@ int comity_eventual_set(comity_eventual_t *e, const void *value, size_t size) {
     }
     return 0;
 }
-void comity_eventual_wait(comity_eventual_t *e, void **value) {
-    comity_eventual_timedwait(e, value, COMITY_NO_DEADLINE);
+int comity_eventual_wait(comity_eventual_t *e, void **value) {
+    return comity_eventual_timedwait(e, value, COMITY_NO_DEADLINE);
 }
 int comity_eventual_timedwait(comity_eventual_t *e, void **value, int64_t deadline) {
-    if (!of(e).ready().wait_until(deadline)) return ETIMEDOUT;
+    if (const int error = wait_for(of(e).ready(), deadline)) return error;
     store(of(e).memory(), value);
     return 0;
 }
@@ -106,9 +108,11 @@ void comity_future_fini(comity_future_t *f) {
     delete[] of(f).values();
 }
 int comity_future_set(comity_future_t *f, void *value) { return of(f).set(value) ? 0 : EALREADY; }
-void comity_future_wait(comity_future_t *f, void ***values) { comity_future_timedwait(f, values, COMITY_NO_DEADLINE); }
+int comity_future_wait(comity_future_t *f, void ***values) {
+    return comity_future_timedwait(f, values, COMITY_NO_DEADLINE);
+}
 int comity_future_timedwait(comity_future_t *f, void ***values, int64_t deadline) {
-    if (!of(f).ready().wait_until(deadline)) return ETIMEDOUT;
+    if (const int error = wait_for(of(f).ready(), deadline)) return error;
     store(of(f).values(), values);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "core/sched.hpp"
 #include "sys/clock.hpp"
 #include "sys/kernel_thread.hpp"
+#include "thread/interruption.hpp"
 
 #include "comity/thread.h"
 
@@ -91,19 +92,89 @@ bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadl
     if (sys::now_ns() >= deadline) return ready(arg);
     if (!c->on->carried) return wait_in_kernel(c, ready, arg, deadline);
     waiter own;
+    waiter &place = place_for(c, own);
+    place.deadline.at = deadline;
+    place.deadline.expired = expire;
+    if (!core::arm(place.deadline)) return poll(ready, arg, deadline);
+    const bool good = block_in_place(place, ready, arg);
+    core::cancel(place.deadline);
+    return good || ready(arg);
+}
+
+waiter &wait_list::place_for(context *c, waiter &own) noexcept {
     waiter &place = c->home ? c->home->native_waiter : own;
     place.who = c;
     place.list = this;
     place.expired.store(false, std::memory_order_relaxed);
-    place.deadline.at = deadline;
-    place.deadline.expired = expire;
-    if (!core::arm(place.deadline)) return poll(ready, arg, deadline);
-    waiting w{c, this, ready, arg, &place, false};
+    return place;
+}
+
+// Until the condition holds (true) or the place's deadline has passed.
+bool wait_list::block_in_place(waiter &place, ready_fn ready, void *arg) noexcept {
+    waiting w{place.who, this, ready, arg, &place, false};
     bool good = false;
     do block(w);
     while (!(good = ready(arg)) && !place.expired.load(std::memory_order_relaxed));
-    core::cancel(place.deadline);
-    return good || ready(arg);
+    return good;
+}
+
+// ---- Waiting until the thread is cancelled
+
+struct list_interruption : interruption {
+    waiter *place = nullptr;
+    static context *take_waiter(interruption *i) noexcept {
+        waiter &w = *static_cast<list_interruption *>(i)->place;
+        return static_cast<wait_list *>(w.list)->take_out(w, false);
+    }
+};
+
+// To be called under the list's lock, or by the waiter: the request was made before the waiter's place was looked for.
+struct ready_or_cancelled {
+    bool (*ready)(void *) noexcept;
+    void *arg;
+    thread *self;
+    bool held = false; // the condition, at the last look: somebody else may be faster afterwards
+    static bool look(void *argument) noexcept {
+        auto &own = *static_cast<ready_or_cancelled *>(argument);
+        own.held = own.ready(own.arg);
+        return own.held || is_cancelled(extension_of(own.self));
+    }
+};
+
+// Whoever makes the request looks for the place after it, and the waiter, which is in its place or on its way there,
+// for the request after that: one of the two sees the other.
+void wait_list::block_until_cancelled(waiter &place, ready_or_cancelled &either, std::int64_t deadline) noexcept {
+    if (deadline != sys::no_deadline) {
+        place.deadline.at = deadline;
+        place.deadline.expired = expire;
+        if (!core::arm(place.deadline)) return static_cast<void>(poll(ready_or_cancelled::look, &either, deadline));
+    }
+    list_interruption i;
+    i.take = list_interruption::take_waiter;
+    i.place = &place;
+    announce_wait(either.self, i);
+    block_in_place(place, ready_or_cancelled::look, &either); // the look, and the fence before it: enter()
+    close_to_cancel(either.self);
+    if (deadline != sys::no_deadline) core::cancel(place.deadline);
+}
+
+wait_end wait_list::wait_open_to_cancel(ready_fn ready, void *arg, std::int64_t deadline) noexcept {
+    constexpr auto end_of = [](bool good) { return good ? wait_end::done : wait_end::late; };
+    ready_or_cancelled either{ready, arg, thread_to_interrupt()};
+    if (!either.self) {
+        if (deadline != sys::no_deadline) return end_of(wait_with_deadline(ready, arg, deadline));
+        waiting w{nullptr, this, ready, arg, nullptr, true};
+        do wait_once(w);
+        while (!ready(arg));
+        return wait_end::done;
+    }
+    context *c = core::current_context();
+    if (spin(c, ready, arg, deadline)) return wait_end::done;
+    if (deadline != sys::no_deadline && sys::now_ns() >= deadline) return end_of(ready(arg));
+    waiter own;
+    block_until_cancelled(place_for(c, own), either, deadline);
+    if (either.held || ready(arg)) return wait_end::done;
+    return is_cancelled(extension_of(either.self)) ? wait_end::cancelled : wait_end::late;
 }
 
 // A thread without a hart: the kernel's own deadline will do.
@@ -164,7 +235,7 @@ bool wait_list::enqueue(const waiting &w) noexcept {
 bool wait_list::enter(waiter &w, ready_fn ready, void *arg) noexcept {
     lock_.lock();
     raise_count();
-    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list] seq_cst[cancel]
     core::chaos_point();
     const bool wait = !w.expired.load(std::memory_order_relaxed) && !ready(arg);
     if (wait)
@@ -211,12 +282,15 @@ bool wait_list::remove(waiter &w) noexcept {
 // The deadline has passed, on the timers' thread. If the waiter has not entered the list yet, it will not do so.
 context *wait_list::expire(core::timer *t) noexcept {
     auto *w = reinterpret_cast<waiter *>(reinterpret_cast<char *>(t) - offsetof(waiter, deadline));
-    auto *l = static_cast<wait_list *>(w->list);
-    l->lock_.lock();
-    w->expired.store(true, std::memory_order_relaxed);
-    context *who = w->inside ? w->who : nullptr;
-    if (who) l->unlink(*w);
-    l->lock_.unlock();
+    return static_cast<wait_list *>(w->list)->take_out(*w, true);
+}
+
+context *wait_list::take_out(waiter &w, bool expired) noexcept {
+    lock_.lock();
+    if (expired) w.expired.store(true, std::memory_order_relaxed);
+    context *who = w.inside ? w.who : nullptr;
+    if (who) unlink(w);
+    lock_.unlock();
     return who;
 }
 

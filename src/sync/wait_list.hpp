@@ -17,6 +17,11 @@
 
 namespace comity::sync {
 
+struct ready_or_cancelled;
+
+// How a wait ended: the condition holds; its deadline has passed; the calling thread was cancelled.
+enum class wait_end : std::uint8_t { done, late, cancelled };
+
 class COMITY_SHARED wait_list {
 public:
     // Returns when ready() is true. ready() may be called several times, on the caller's context and, while the caller
@@ -41,6 +46,13 @@ public:
             return true;
         }
         return ready() || wait_with_deadline(call<Ready>, &ready, deadline);
+    }
+
+    // The same, and a request to cancel the calling thread ends the wait too. Unless it is `done`, ready() was false
+    // afterwards, so nothing that a waker gave was taken. Whether the thread was cancelled before is not looked at
+    // while ready() is true.
+    template <class Ready> wait_end wait_or_cancel(Ready &&ready, std::int64_t deadline) noexcept {
+        return ready() ? wait_end::done : wait_open_to_cancel(call<Ready>, &ready, deadline);
     }
 
     // Only the spinning: for a while, and if nothing else can run here; returns whether ready() was true.
@@ -92,6 +104,12 @@ private:
     static void wait_once(waiting &w) noexcept;
     static void wait_outside(waiting &w) noexcept;
     bool wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
+    wait_end wait_open_to_cancel(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
+    void block_until_cancelled(core::waiter &place, ready_or_cancelled &either, std::int64_t deadline) noexcept;
+    core::waiter &place_for(core::context *c, core::waiter &own) noexcept;
+    bool block_in_place(core::waiter &place, ready_fn ready, void *arg) noexcept;
+    core::context *take_out(core::waiter &w, bool expired) noexcept;
+    friend struct list_interruption;
     bool wait_in_kernel(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     static bool poll(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     static bool spin(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;

@@ -55,7 +55,7 @@ int comity_thread_get_attr(const comity_thread_t *t, comity_thread_attr_t *attr)
     *attr = {};
     attr->technique = static_cast<comity_technique_t>(t->how);
     attr->stack_size = t->stack_size;
-    attr->own_tls = t->own_tls;
+    attr->own_tls = t->own_tls();
     attr->detached = is_detached(static_cast<const thread *>(t));
     attr->priority = t->priority;
     return 0;

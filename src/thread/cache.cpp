@@ -118,7 +118,7 @@ void share_descriptors(thread *t, hart_cache *own) noexcept {
 
 context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
     hart_cache &own = own_cache(k);
-    if (t->own_tls) {
+    if (t->own_tls()) {
         if (t->stack_size == 0) {
             forget_forked(own);
             if (context *found = own.contexts[1].pop()) return found;

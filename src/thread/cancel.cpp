@@ -1,20 +1,81 @@
 // Deferred cancellation. Protocol "Suspend and cancel": README.md.
-#include "thread/extension.hpp"
+#include "thread/interruption.hpp"
 
+#include "core/base.hpp"
+#include "core/chaos.hpp"
+#include "core/runtime.hpp"
 #include "sys/message.hpp"
 
 #include <cerrno>
 
 namespace comity {
 
+using core::carrier;
+using core::context;
+
 int cancel_here() noexcept {
     thread *t = own_thread();
     thread_extension *x = t ? extension_of(t) : nullptr;
     if (!is_cancelled(x) || t->how == COMITY_TECHNIQUE_STACKLESS) return 0;
-    // What a prepared thread is called with is its data; then `unwinds` is its own, and not an earlier thread's.
-    if (t->value == t->data && t->unwinds) return ECANCELED;
+    if (t->unwinds()) return ECANCELED;
     comity_thread_exit(COMITY_THREAD_CANCELLED);
 }
+
+// ---- Waits that a request ends. Protocol "Cancelled waits".
+
+thread *thread_to_interrupt() noexcept {
+    thread *t = own_thread();
+    if (!t || t->how == COMITY_TECHNIQUE_STACKLESS) return nullptr;
+    const thread_extension *x = extension_of(t);
+    constexpr std::uintptr_t never = thread_extension::disabled | thread_extension::ending;
+    return x && (x->state.load(std::memory_order_relaxed) & never) != 0 ? nullptr : t;
+}
+
+bool open_to_cancel(thread *t, interruption &i) noexcept {
+    announce_wait(t, i);
+    core::chaos_point();
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[cancel]
+    return !is_cancelled(extension_of(t));
+}
+
+void close_to_cancel(thread *t) noexcept {
+    t->waits.store(nullptr, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[cancel]
+    const thread_extension *x = extension_of(t);
+    if (!x) [[likely]]
+        return;
+    for (unsigned i = 0; x->state.load(std::memory_order_acquire) & thread_extension::taking; ++i) // acquire[taking]
+        i < 200 ? sys::cpu_relax() : sys::yield_kernel_thread();
+}
+
+namespace {
+
+bool lacks_the_only_hart() noexcept {
+    const carrier *k = core::current_carrier();
+    return core::base().hart_count() == 1 && !(k && k->carried);
+}
+
+context *take_waiting(const thread *t) noexcept {
+    interruption *i = t->waits.load(std::memory_order_acquire); // acquire[thread-waits]
+    return i ? i->take(i) : nullptr;
+}
+
+// With `taking` set.
+void end_wait(const thread *t, thread_extension *x) noexcept {
+    core::chaos_point();
+    std::atomic_thread_fence(std::memory_order_seq_cst);              // seq_cst[cancel]
+    const interruption *i = t->waits.load(std::memory_order_acquire); // acquire[thread-waits]
+    const bool needs_hart = i && i->with_hart && lacks_the_only_hart();
+    context *c = needs_hart ? nullptr : take_waiting(t);
+    x->state.fetch_and(~thread_extension::taking, std::memory_order_release); // release[taking]
+    if (c) core::unblock(c);
+    if (!needs_hart) return;
+    carrier *k = core::enter_comity(); // while the caller holds the only hart, the thread stays where it is
+    if ((c = take_waiting(t))) core::unblock(c);
+    core::leave_comity(k);
+}
+
+} // namespace
 
 } // namespace comity
 
@@ -29,9 +90,11 @@ int comity_thread_cancel(comity_thread_t *handle) {
     thread_extension *x = extend(t);
     if (!x) return ENOMEM;
     std::uintptr_t before = 0;
-    if (core::context *c = take_suspended(x, thread_extension::requested, before)) core::unblock(c);
-    if (before & thread_extension::ending) return ESRCH;
-    return 0;
+    if (context *c = take_suspended(x, thread_extension::requested, before))
+        core::unblock(c);
+    else if (before == 0)
+        end_wait(t, x);
+    return before & thread_extension::ending ? ESRCH : 0;
 }
 
 int comity_thread_testcancel(void) { return cancel_here(); }

@@ -1,22 +1,52 @@
 #include "thread/end_word.hpp"
 
 #include "core/base.hpp"
+#include "core/chaos.hpp"
 #include "core/runtime.hpp"
+#include "sys/clock.hpp"
+#include "sys/futex.hpp"
+#include "thread/cell.hpp"
 
 namespace comity {
 
 using core::carrier;
 using core::context;
+using core::waiter;
 
-// Where there is one hart only, whoever changes the word holds that (see end()).
-bool end_word::replace_open(std::uintptr_t what, std::uintptr_t &before) noexcept {
+// Takes who waits for an end out of the word. Where there is one hart only, whoever changes the word holds that.
+struct join_interruption : interruption {
+    end_word *word = nullptr;
+    context *who = nullptr;
+    const thread *self = nullptr;
+
+    static context *take_waiter(interruption *i) noexcept {
+        const auto &own = *static_cast<join_interruption *>(i);
+        for (unsigned tries = 0;; ++tries) {
+            std::uintptr_t now = own.word->get();
+            if (now > end_word::detached && end_word::waiter_in(now) == own.who) {
+                if (own.word->word_.compare_exchange_strong(now, end_word::open,
+                                                            std::memory_order_acq_rel)) // acq_rel[thread-end]
+                    return own.who;
+            } else if (now != end_word::open || own.self->waits.load(std::memory_order_relaxed) != i) {
+                return nullptr; // it has ended, or the thread has not begun to wait, and will not
+            }
+            tries < 200 ? sys::cpu_relax() : sys::yield_kernel_thread(); // it is about to enter the word
+        }
+    }
+};
+
+bool end_word::replace(std::uintptr_t &before, std::uintptr_t what) noexcept {
     carrier *k = core::current_carrier();
-    const bool needs_hart = core::base().hart_count() == 1 && !(k && k->carried);
+    const bool needs_hart = core::base().hart_count() == 1 && !(k && k->carried); // see end()
     if (needs_hart) k = core::enter_comity();
-    before = open;
     const bool replaced = word_.compare_exchange_strong(before, what, std::memory_order_acq_rel); // acq_rel[thread-end]
     if (needs_hart) core::leave_comity(k);
     return replaced;
+}
+
+void end_word::wake(std::uintptr_t word) noexcept {
+    if ((word & timed) != timed) return core::unblock(waiter_in(word));
+    if (context *c = end_cell(*reinterpret_cast<waiter *>(word & ~timed), true)) core::unblock(c);
 }
 
 // On the transition context: the waiter is off its stack.
@@ -24,6 +54,7 @@ void end_word::park(context *c, void *self) {
     carrier *k = core::current_carrier();
     std::uintptr_t me = reinterpret_cast<std::uintptr_t>(c), before = open;
     if (const unit_scheduler::slot *w = work_of(k); w && w->owner->keeps_order()) me |= in_turn;
+    core::chaos_point();
     if (static_cast<end_word *>(self)->replace_open(me, before)) core::block(k, c);
     core::resume(k, c);
 }
@@ -36,30 +67,79 @@ void end_word::left_behind(void *argument) {
     if (!w.word->replace_open(reinterpret_cast<std::uintptr_t>(w.who), before)) core::unblock(w.who);
 }
 
-bool end_word::spin(const carrier *k) const noexcept {
+bool end_word::spin(const carrier *k, std::int64_t deadline) const noexcept {
     core::sched *s = k->current_sched;
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     for (unsigned i = 1; !(s->hooks && s->hooks->other_work(s)); ++i) {
         if (get() != open) return true;
-        if (i % 16 == 0 && sys::ticks() - from > most) break;
+        if (i % 16 == 0 && (sys::ticks() - from > most || sys::now_ns() >= deadline)) break;
         sys::cpu_relax();
     }
     return false;
 }
 
-void end_word::wait() noexcept {
+void end_word::stop(context *c) noexcept {
+    core::sched *s = c->on->current_sched;
+    waiting w{this, c};
+    if (s->hooks && s->hooks->switch_to_other && s->hooks->switch_to_other(s, c, left_behind, &w)) return;
+    core::pause(c, park, this);
+}
+
+void end_word::wait(comity_thread *self) noexcept {
     context *c = core::adopt()->current;
     carrier *k = c->on;
     std::uintptr_t before = open;
-    if (k->carried) {
-        if (spin(k)) return;
-        core::sched *s = k->current_sched;
-        waiting w{this, c};
-        if (s->hooks && s->hooks->switch_to_other && s->hooks->switch_to_other(s, c, left_behind, &w)) return;
-        core::pause(c, park, this);
-    } else if (replace_open(reinterpret_cast<std::uintptr_t>(c), before)) {
-        core::sleep_without_hart(k);
+    if (!k->carried) {
+        if (replace_open(reinterpret_cast<std::uintptr_t>(c), before)) core::sleep_without_hart(k);
+        return;
     }
+    if (spin(k, sys::no_deadline)) return;
+    auto *t = static_cast<thread *>(self);
+    if (!t) return stop(c);
+    join_interruption i;
+    i.take = join_interruption::take_waiter;
+    i.with_hart = true;
+    i.word = this;
+    i.who = c;
+    i.self = t;
+    if (open_to_cancel(t, i)) stop(c);
+    close_to_cancel(t);
+}
+
+// ---- With a deadline: the word has a place of the waiter's, which anybody may end; the waiter takes it back.
+
+// Nobody is to be had who would wake the waiter: it looks again and again, and others run in between.
+void end_word::poll(std::int64_t deadline) const noexcept {
+    while (get() == open && sys::now_ns() < deadline) {
+        comity_thread_yield();
+        sys::yield_kernel_thread();
+    }
+}
+
+void end_word::sleep_until(waiter &place, std::int64_t deadline, comity_thread *self) noexcept {
+    std::uintptr_t mine = reinterpret_cast<std::uintptr_t>(&place) | timed, before = open;
+    carrier *k = place.who->on;
+    const bool in_kernel = !k->carried;
+    place.inside = in_kernel; // a native context that sleeps in the kernel may be posted home at any time
+    if (!replace_open(mine, before)) return;
+    bool refused = false;
+    if (!in_kernel)
+        refused = !stop_in_cell(place, deadline, static_cast<thread *>(self));
+    else if (!core::sleep_without_hart(k, deadline) && !end_cell(place, false))
+        core::sleep_without_hart(k); // somebody has ended it: his post is on its way
+    before = mine;
+    if (replace(before, open)) {
+        if (refused) poll(deadline);
+        return;
+    }
+    while (!was_told(place)) sys::yield_kernel_thread(); // who has ended the thread is about to
+}
+
+void end_word::wait_until(std::int64_t deadline, comity_thread *self) noexcept {
+    context *c = core::adopt()->current;
+    if (sys::now_ns() >= deadline || (c->on->carried && spin(c->on, deadline))) return;
+    waiter own;
+    sleep_until(cell_for(c, own), deadline, self);
 }
 
 } // namespace comity

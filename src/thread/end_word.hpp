@@ -1,10 +1,13 @@
 // The word in which what ends and who waits for that meet. Protocol "Join": README.md.
 #pragma once
 
+#include "core/waiter.hpp"
 #include "pool/unit.hpp"
 
 #include <atomic>
 #include <cstdint>
+
+struct comity_thread;
 
 namespace comity {
 
@@ -14,6 +17,8 @@ public:
     static constexpr std::uintptr_t open = 0, ended = 1, detached = 2;
     // Or-ed to a context: its scheduler keeps an order, in which it waits its turn.
     static constexpr std::uintptr_t in_turn = 4;
+    // Or-ed to the place (core::waiter) of one who waits with a deadline: it never goes on at once.
+    static constexpr std::uintptr_t timed = in_turn | 1;
 
     void begin(std::uintptr_t state) noexcept { word_.store(state, std::memory_order_relaxed); }
     std::uintptr_t get() const noexcept { return word_.load(std::memory_order_acquire); } // acquire[thread-end]
@@ -41,20 +46,33 @@ public:
         const core::context *waiter = waiter_in(word);
         return !(word & in_turn) && waiter->owner == s && (!waiter->home || waiter->home == k);
     }
+    // The same word: makes who waits ready, or tells him.
+    static void wake(std::uintptr_t word) noexcept;
 
     // Replaces `open`; false: something else stood there, in `before`. Any thread.
-    bool replace_open(std::uintptr_t what, std::uintptr_t &before) noexcept;
-    // Returns when it has ended, or at once if somebody else waits. Any thread, context. May switch.
-    void wait() noexcept;
+    bool replace_open(std::uintptr_t what, std::uintptr_t &before) noexcept {
+        before = open;
+        return replace(before, what);
+    }
+    // Returns when it has ended, or at once if somebody else waits; for a thread (`self`, or null) also when it is
+    // cancelled, perhaps for nothing: the word is then open. Any thread, context. May switch.
+    void wait(comity_thread *self = nullptr) noexcept;
+    // The same, and until a deadline.
+    void wait_until(std::int64_t deadline, comity_thread *self) noexcept;
 
 private:
-    bool spin(const core::carrier *k) const noexcept;
+    bool replace(std::uintptr_t &before, std::uintptr_t what) noexcept;
+    bool spin(const core::carrier *k, std::int64_t deadline) const noexcept;
+    void stop(core::context *c) noexcept;
+    void sleep_until(core::waiter &place, std::int64_t deadline, comity_thread *self) noexcept;
+    void poll(std::int64_t deadline) const noexcept;
     static void park(core::context *c, void *self);
     struct waiting {
         end_word *word;
         core::context *who;
     };
     static void left_behind(void *argument);
+    friend struct join_interruption;
 
     std::atomic<std::uintptr_t> word_{open};
 };
@@ -64,7 +82,7 @@ private:
 inline core::context *waiter_for(std::uintptr_t before, const core::carrier *k, const core::sched *s) noexcept {
     core::context *waiter = end_word::waiter_in(before);
     if (end_word::may_go_on(before, k, s)) return waiter;
-    core::unblock(waiter);
+    end_word::wake(before);
     return nullptr;
 }
 

@@ -17,8 +17,9 @@ struct key_value {
 
 struct thread_extension {
     // Bits, and the context while the thread is suspended: whoever takes that out resumes it. requested: it is to be
-    // cancelled; by anybody. By the thread itself, disabled: not now; ending: nothing is cancelled any more.
-    static constexpr std::uintptr_t requested = 1, disabled = 2, ending = 4, bits = 7;
+    // cancelled; by anybody, who also sets taking while he uses comity_thread::waits. By the thread itself, disabled:
+    // not now; ending: nothing is cancelled any more.
+    static constexpr std::uintptr_t requested = 1, disabled = 2, ending = 4, taking = 8, bits = 15;
     std::atomic<std::uintptr_t> state{0};
     comity_cleanup_t *cleanup = nullptr; // newest first; the thread's
     key_value *values = nullptr;         // by key; the thread's
@@ -39,11 +40,15 @@ thread_extension *extend(thread *t) noexcept;
 inline thread *own_thread() noexcept { return thread_of(core::current_context()); }
 
 // Was the caller's cancellation requested, and may it act upon it?
+inline bool is_cancelled(std::uintptr_t state) noexcept {
+    return (state & (thread_extension::bits & ~thread_extension::taking)) == thread_extension::requested;
+}
 inline bool is_cancelled(const thread_extension *x) noexcept {
-    return x && (x->state.load(std::memory_order_relaxed) & thread_extension::bits) == thread_extension::requested;
+    return x && is_cancelled(x->state.load(std::memory_order_relaxed));
 }
 // Takes the context out of the state and sets bits in it; null: the thread is not suspended, or a request to cancel it
-// means nothing to it now. The thread may be gone when the context is made ready.
+// means nothing to it now. The thread may be gone when the context is made ready. The first request to a thread that
+// runs or waits elsewhere also sets `taking`, which the caller takes off again.
 core::context *take_suspended(thread_extension *x, std::uintptr_t set, std::uintptr_t &before) noexcept;
 // At a cancellation point: if the calling thread was cancelled it ends here, or, if it unwinds by itself, the result is
 // ECANCELED; else 0. May switch.

@@ -1,11 +1,8 @@
 // Several threads at once, and joins that do not wait for ever.
-#include "thread/extension.hpp"
+#include "thread/interruption.hpp"
 
-#include "core/base.hpp"
-#include "core/runtime.hpp"
 #include "sys/clock.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 using namespace comity;
@@ -43,16 +40,15 @@ int comity_thread_tryjoin(comity_thread_t *handle, void **result) {
     return comity_thread_join(handle, result);
 }
 
-// The word where a thread and its joiner meet knows no deadline, so this one looks now and then.
 int comity_thread_timedjoin(comity_thread_t *handle, void **result, int64_t deadline) {
-    constexpr std::int64_t most = 500'000;
-    for (std::int64_t step = 10'000;; step = std::min(2 * step, most)) {
+    auto *t = static_cast<thread *>(handle);
+    for (;;) {
         const int error = comity_thread_tryjoin(handle, result);
         if (error != EBUSY) return error;
+        if (t->join.get() > end_word::detached) return EINVAL;
         if (const int cancelled = cancel_here()) return cancelled;
-        const std::int64_t now = sys::now_ns();
-        if (now >= deadline) return ETIMEDOUT;
-        comity_thread_sleep_until(std::min(deadline, now + step));
+        if (sys::now_ns() >= deadline) return ETIMEDOUT;
+        t->join.wait_until(deadline, thread_to_interrupt());
     }
 }
 }

@@ -24,6 +24,7 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
     if (!w) return EPERM;
     if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
     t->run = is_plain(t) ? how(t).run : how(t).run_special;
+    t->kind &= thread::with_tls; // its frames are no longer those of who prepared it
     t->fn = fn;
     t->value = arg;
     t->owner = w->owner;

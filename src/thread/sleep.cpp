@@ -3,21 +3,14 @@
 #include "comity/thread.h"
 
 #include "core/runtime.hpp"
-#include "core/sched.hpp"
-#include "core/timer.hpp"
-#include "core/waiter.hpp"
 #include "sys/clock.hpp"
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
+#include "thread/cell.hpp"
 
 #include <atomic>
-#include <cstddef>
 
 namespace comity {
-
-using core::carrier;
-using core::context;
-using core::waiter;
 
 namespace {
 
@@ -27,46 +20,31 @@ void sleep_in_kernel(std::int64_t deadline) noexcept {
     }
 }
 
-struct sleeper {
-    waiter *place;
-    bool refused = false; // there is nobody who could wake it
-};
-
-context *wake_up(core::timer *t) noexcept {
-    return reinterpret_cast<waiter *>(reinterpret_cast<char *>(t) - offsetof(waiter, deadline))->who;
-}
-
-// On the transition context: from arm on the sleeper may be resumed elsewhere.
-void fall_asleep(context *c, void *argument) {
-    carrier *k = core::current_carrier();
-    auto *s = static_cast<sleeper *>(argument);
-    if (core::arm(s->place->deadline)) core::block(k, c);
-    s->refused = true;
-    core::resume(k, c);
-}
-
-void sleep_until(std::int64_t deadline) noexcept {
-    carrier *k = core::current_carrier();
-    if (!k || !k->carried) return sleep_in_kernel(deadline);
-    if (sys::now_ns() >= deadline) return comity_thread_yield();
-    context *c = k->current;
-    waiter own;
-    sleeper s{c->home ? &c->home->native_waiter : &own};
-    s.place->who = c;
-    s.place->deadline.at = deadline;
-    s.place->deadline.expired = wake_up;
-    core::pause(c, fall_asleep, &s);
-    if (!s.refused) return;
+int sleep_until(std::int64_t deadline) noexcept {
+    core::carrier *k = core::current_carrier();
+    if (!k || !k->carried) {
+        sleep_in_kernel(deadline);
+        return 0;
+    }
+    if (const int cancelled = cancel_here()) return cancelled;
+    if (sys::now_ns() >= deadline) {
+        comity_thread_yield();
+        return 0;
+    }
+    core::waiter own;
+    if (stop_in_cell(cell_for(k->current, own), deadline, thread_to_interrupt())) return cancel_here();
     while (sys::now_ns() < deadline) { // no kernel thread is to be had: others run meanwhile, if they can
         comity_thread_yield();
         sys::yield_kernel_thread();
+        if (const int cancelled = cancel_here()) return cancelled;
     }
+    return 0;
 }
 
 } // namespace
 } // namespace comity
 
 extern "C" {
-void comity_thread_sleep_until(int64_t deadline) { comity::sleep_until(deadline); }
-void comity_thread_sleep_for(int64_t ns) { comity::sleep_until(comity_deadline_in(ns)); }
+int comity_thread_sleep_until(int64_t deadline) { return comity::sleep_until(deadline); }
+int comity_thread_sleep_for(int64_t ns) { return comity::sleep_until(comity_deadline_in(ns)); }
 }

@@ -16,7 +16,7 @@ void park_suspended(context *c, void *argument) {
     carrier *k = core::current_carrier();
     std::uintptr_t now = x->state.load(std::memory_order_relaxed);
     do
-        if (now == thread_extension::requested) core::resume(k, c);
+        if (is_cancelled(now)) core::resume(k, c);
     while (!x->state.compare_exchange_weak(now, now | reinterpret_cast<std::uintptr_t>(c),
                                            std::memory_order_acq_rel)); // acq_rel[suspend]
     core::block(k, c);
@@ -29,7 +29,8 @@ context *take_suspended(thread_extension *x, std::uintptr_t set, std::uintptr_t 
     for (;;) {
         // A request wakes nobody who has disabled it, nor a cleanup handler that waits.
         const bool takes = set == 0 || (before & (thread_extension::disabled | thread_extension::ending)) == 0;
-        const std::uintptr_t after = (takes ? before & thread_extension::bits : before) | set;
+        std::uintptr_t after = (takes ? before & thread_extension::bits : before) | set;
+        if (set != 0 && before == 0) after |= thread_extension::taking;
         if (x->state.compare_exchange_weak(before, after, std::memory_order_acq_rel)) // acq_rel[suspend]
             return takes ? reinterpret_cast<context *>(before & ~thread_extension::bits) : nullptr;
     }

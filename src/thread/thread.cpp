@@ -4,7 +4,7 @@
 #include "core/runtime.hpp"
 #include "sys/message.hpp"
 #include "thread/cache.hpp"
-#include "thread/extension.hpp"
+#include "thread/interruption.hpp"
 #include "thread/technique/technique.hpp"
 
 #include <cerrno>
@@ -60,7 +60,7 @@ bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_size == 0
     t->run = is_plain(a) ? h.run : h.run_special;
     t->priority = a.priority;
     t->how = static_cast<std::uint8_t>(a.technique);
-    t->own_tls = a.own_tls != 0;
+    t->kind = a.own_tls ? thread::with_tls : 0;
     t->stack_size = static_cast<std::uint32_t>(a.stack_size);
     t->fn = fn;
     t->owner = w->owner;
@@ -141,9 +141,14 @@ bool may_run(const thread *t, const carrier *k) noexcept {
 [[gnu::noinline]] int wait_for_end(thread *t, std::uintptr_t state) noexcept {
     if (thread_of(core::current_context()) == t) return EDEADLK;
     if (state != end_word::open) return EINVAL;
-    if (const int cancelled = cancel_here()) return cancelled;
-    t->join.wait();
-    return t->join.get() == end_word::ended ? 0 : EINVAL;
+    std::uintptr_t now = state;
+    while (now == end_word::open) {
+        if (const int cancelled = cancel_here()) return cancelled;
+        t->join.wait(thread_to_interrupt());
+        now = t->join.get();
+        if (now > end_word::detached) return EINVAL; // somebody else was faster
+    }
+    return now == end_word::ended ? 0 : EINVAL;
 }
 
 } // namespace comity
@@ -172,7 +177,7 @@ int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *att
     thread *t = nullptr;
     if (const int error = prepare(t, a, fn)) return error;
     t->value = t->data;
-    t->unwinds = a.unwinds != 0;
+    if (a.unwinds) t->kind |= thread::that_unwinds;
     if (data) *data = t->data;
     *out = t;
     return 0;

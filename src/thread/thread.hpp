@@ -11,12 +11,13 @@
 
 namespace comity {
 struct thread_extension;
-}
+struct interruption;
+} // namespace comity
 
 // Two cache lines; a thread created in C touches the first only. While it runs, `next` is its technique's.
 struct alignas(64) comity_thread : comity::unit {
     std::uint8_t how = 0;                  // its technique: an index into `techniques`
-    bool own_tls = false;                  // it needs a full context
+    std::uint8_t kind = 0;                 // bits: what its creator wanted beyond the technique
     std::atomic<std::uint8_t> extended{0}; // `more` is there; written once it is, and by whoever takes it away
     std::uint32_t stack_size = 0;          // 0: the default
     void *(*fn)(void *) = nullptr;
@@ -27,8 +28,15 @@ struct alignas(64) comity_thread : comity::unit {
 
     // What few threads have: a name, values of keys, a request to cancel it (extension.hpp). Null in a free descriptor.
     std::atomic<comity::thread_extension *> more{nullptr};
-    bool unwinds = false; // prepared with attr.unwinds; means nothing unless `value` is `data`
+    // While it waits at a cancellation point: how a request to cancel it ends that. Written by the thread ("Cancelled
+    // waits": README.md).
+    std::atomic<comity::interruption *> waits{nullptr};
     alignas(16) std::byte data[COMITY_THREAD_DATA];
+
+    // kind: it needs a full context; a cancellation point returns to it (attr.unwinds).
+    static constexpr std::uint8_t with_tls = 1, that_unwinds = 2;
+    bool own_tls() const noexcept { return kind & with_tls; }
+    bool unwinds() const noexcept { return kind & that_unwinds; }
 };
 
 namespace comity {
@@ -70,7 +78,7 @@ inline bool is_detached(const thread *t) noexcept { return t->join.get() == end_
 int wait_for_end(thread *t, std::uintptr_t state) noexcept;
 
 // The default stack size, and no TLS of its own?
-inline bool is_plain(const thread *t) noexcept { return t->stack_size == 0 && !t->own_tls; }
+inline bool is_plain(const thread *t) noexcept { return t->stack_size == 0 && !t->own_tls(); }
 
 // The thread that runs on the context, or null.
 inline thread *thread_of(const core::context *c) noexcept { return c ? static_cast<thread *>(c->runs) : nullptr; }

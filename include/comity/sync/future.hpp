@@ -122,17 +122,17 @@ public:
         comity_event_set(&ready_);
     }
     bool is_set() const noexcept { return comity_event_is_set(&ready_); }
-    const T &wait() noexcept { // may switch
-        comity_event_wait(&ready_);
+    const T &wait() { // may switch; those that wait throw `cancelled`
+        cancelled::check(comity_event_wait(&ready_));
         return *value_;
     }
     // Null: it is not set, or was not when the time was over. Those that wait may switch.
     const T *test() const noexcept { return is_set() ? &*value_ : nullptr; }
-    template <class Rep, class Period> const T *wait_for(std::chrono::duration<Rep, Period> t) noexcept {
-        return comity_event_timedwait(&ready_, deadline_in(t)) == 0 ? &*value_ : nullptr;
+    template <class Rep, class Period> const T *wait_for(std::chrono::duration<Rep, Period> t) {
+        return cancelled::check(comity_event_timedwait(&ready_, deadline_in(t))) == 0 ? &*value_ : nullptr;
     }
-    template <class Clock, class Duration> const T *wait_until(std::chrono::time_point<Clock, Duration> t) noexcept {
-        return comity_event_timedwait(&ready_, deadline_at(t)) == 0 ? &*value_ : nullptr;
+    template <class Clock, class Duration> const T *wait_until(std::chrono::time_point<Clock, Duration> t) {
+        return cancelled::check(comity_event_timedwait(&ready_, deadline_at(t))) == 0 ? &*value_ : nullptr;
     }
     // Nobody uses it meanwhile.
     void reset() noexcept {
@@ -165,7 +165,7 @@ public:
 
     bool valid() const noexcept { return state_ != nullptr; }
     bool is_ready() const { return comity_event_is_set(&state().ready); }
-    void wait() const { comity_event_wait(&state().ready); } // may switch
+    void wait() const { cancelled::check(comity_event_wait(&state().ready)); } // may switch; throws `cancelled`
     template <class Rep, class Period> std::future_status wait_for(std::chrono::duration<Rep, Period> t) const {
         return wait_by(deadline_in(t));
     }
@@ -225,8 +225,8 @@ private:
         return *state_;
     }
     std::future_status wait_by(std::int64_t deadline) const {
-        return comity_event_timedwait(&state().ready, deadline) == 0 ? std::future_status::ready
-                                                                     : std::future_status::timeout;
+        const int error = cancelled::check(comity_event_timedwait(&state().ready, deadline));
+        return error == 0 ? std::future_status::ready : std::future_status::timeout;
     }
     // It owns the state that it lies in: taken out first.
     static void run_continuation(void *state) {

@@ -38,7 +38,7 @@ inline core::context *get_plain_context(thread *t, core::carrier *k) noexcept {
 
 // The thread has left its context for good.
 inline void part_from_context(thread *t, core::carrier *k) noexcept {
-    if (!how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls, k);
+    if (!how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls(), k);
 }
 
 // ---- The end
@@ -52,7 +52,7 @@ void run_and_leave(void *t) noexcept;
 void free_extension(thread *t) noexcept;
 // Nobody will use the thread any more. k: the calling carrier with a hart, or null.
 inline void dispose(thread *t, core::carrier *k) noexcept {
-    if (how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls, k);
+    if (how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls(), k);
     if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
         free_extension(t);
     give_back_descriptor(t, k);
