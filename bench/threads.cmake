@@ -1,7 +1,7 @@
 # The benchmarks of user-level threads: bench/WORKLOAD/LIBRARY.cpp becomes build/PRESET/bench/WORKLOAD/LIBRARY for each library
 # that is found. Comity's programs, and those that need no other library, are built by default: the tests run them. The peers'
 # are built by the target bench_programs only. A peer that is missing is left out, with a line that says so.
-set(bench_workloads forkjoin yield fib nqueens uts matmul mutex barrier pingpong parked)
+set(bench_workloads forkjoin yield fib nqueens uts matmul mutex barrier pingpong wake parked)
 set(bench_libraries call serial pthread comity)
 set(bench_missing "")
 

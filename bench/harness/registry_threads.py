@@ -141,6 +141,8 @@ OTHER_CASES = [
          [*YIELDING_SUBJECTS, "pthread", "boost_fiber", "argobots", "massivethreads", "qthreads", "go"], "cycles", "cycles",
          [goal(25), ratio(25 / 41, "massivethreads"), ratio(25 / 60, "argobots"), ratio(25 / 147, "boost_fiber"), ratio(25 / 147, "go")],
          ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
+    Case("yield-to", "direct switch between two threads", SWITCH, "yield", ["--direct", "1"], YIELDING_SUBJECTS, "cycles", "cycles",
+         [goal(14)], ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
     Case("mutex-16", "mutex, 16 threads, an operation", SYNC, "mutex", ["--threads", "16"], [*SYNC_PEERS, "qthreads"], "ns", "ns",
          [goal(15), ratio(15 / 17, "pthread"), ratio(15 / 13, "go")], ["context_switches"], sampled=False, quick=["--budget-s", "0.1"]),
     _barrier(2, 90, 200, 213, 97),
@@ -152,6 +154,8 @@ OTHER_CASES = [
     Case("pingpong-semaphore", "ping-pong by semaphore, a hand-over", SYNC, "pingpong", ["--semaphore", "1"],
          ["comity", "pthread", "qthreads"],
          "ns", "ns", [goal(200)], ["context_switches"], sampled=False, quick=["--budget-s", "0.1"]),
+    Case("wake", "waking a hart that sleeps (pthread: a bare futex)", SYNC, "wake", [], ["comity", "pthread"], "ns", "ns",
+         [ratio(1.15, "pthread")], ["least_ns"], sampled=False, quick=["--wakes", "20"]),
     Case("parked-100000", "100,000 parked", MEMORY, "parked", ["--threads", "100000"],
          ["comity", "boost_fiber", "go", "argobots", "massivethreads", "qthreads"], "bytes", "bytes",
          [goal(2700), ratio(2700 / 2762, "go"), ratio(2700 / 4486, "argobots"), ratio(2700 / 8192, "massivethreads")],
@@ -172,5 +176,5 @@ EXPLANATION = (
     "a ratio to a peer in the same run; a *goal* is a figure from another machine, or what a peer reached there."
 )
 
-THREADS_SUITE = Suite("threads", "User-level threads", [*forkjoin_points(), *OTHER_CASES[:1], *TREE_CASES, *OTHER_CASES[1:]], "comity",
+THREADS_SUITE = Suite("threads", "User-level threads", [*forkjoin_points(), *OTHER_CASES[:2], *TREE_CASES, *OTHER_CASES[2:]], "comity",
                       explanation=EXPLANATION, contenders_as_rows=True)

@@ -1,4 +1,4 @@
-// Comity.
+// Comity. --direct 1: each gives the hart to the other by name, not to whoever is next.
 #include "../support/library/comity.hpp"
 #include "yield.hpp"
 
@@ -6,5 +6,8 @@ int main(int argc, char **argv) {
     using namespace bench::library;
     bench::arguments options(argc, argv);
     choose_technique(options);
+    if (options.whole("direct", 0, 0, 1) != 0)
+        return bench::yielding::run_program<threads>(options, name, in_workers,
+                                                     [](comity_thread_t *other) { comity_thread_yield_to(other); });
     return bench::yielding::run_program<threads>(options, name, in_workers, [] { threads::yield(); });
 }

@@ -6,6 +6,8 @@
 #include "../support/record.hpp"
 #include "../support/sampling.hpp"
 
+#include <type_traits>
+
 namespace bench::yielding {
 
 struct request {
@@ -18,10 +20,10 @@ inline request read_request(arguments &options) {
 }
 
 // What the two threads share. Each looks whether the other ran between two of its yields; if not, nothing was measured.
-template <class Step> class players {
+class players {
 public:
     // One of them; `times` yields. The two differ in `number`.
-    void play(int number, long times, Step step) {
+    template <class Step> void play(int number, long times, Step step) {
         const int other = 1 - number;
         long before = -1;
         for (long i = 0; i < times; ++i) {
@@ -41,7 +43,7 @@ private:
     long missed_ = 0;
 };
 
-// For a library that has the word `threads`. `step` yields, whatever way is measured.
+// For a library that has the word `threads`. `step` yields, whatever way is measured; it may want the other thread.
 template <class Threads, class Step> class pair_of_threads {
 public:
     explicit pair_of_threads(Step step) : step_(step) {}
@@ -50,11 +52,10 @@ public:
     double round(long times) {
         times_ = times;
         game_ = {};
-        typename Threads::handle threads[2];
         argument arguments[2] = {{this, 0}, {this, 1}};
         const std::uint64_t begin = time_stamp();
-        for (int i = 0; i < 2; ++i) Threads::template create<body>(threads[i], &arguments[i]);
-        for (int i = 0; i < 2; ++i) Threads::join(threads[i]);
+        for (int i = 0; i < 2; ++i) Threads::template create<body>(threads_[i], &arguments[i]);
+        for (int i = 0; i < 2; ++i) Threads::join(threads_[i]);
         const auto taken = static_cast<double>(time_stamp() - begin);
         missed_ = game_.missed(times);
         demand(missed_ < 0.3, "the two threads do not take turns");
@@ -70,13 +71,19 @@ private:
     };
     static void body(void *p) {
         auto [owner, number] = *static_cast<argument *>(p);
-        owner->game_.play(number, owner->times_, owner->step_);
+        if constexpr (std::is_invocable_v<Step, typename Threads::handle>) {
+            const auto other = owner->threads_[1 - number];
+            owner->game_.play(number, owner->times_, [owner, other] { owner->step_(other); });
+        } else {
+            owner->game_.play(number, owner->times_, owner->step_);
+        }
     }
 
     Step step_;
+    typename Threads::handle threads_[2]{};
     long times_ = 0;
     double missed_ = 0;
-    players<Step> game_;
+    players game_;
 };
 
 template <class Threads, class In_workers, class Step>

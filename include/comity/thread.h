@@ -79,11 +79,29 @@ COMITY_API int comity_thread_create(comity_thread_t **thread, const comity_threa
 
 /* The same in two steps: prepare makes a thread whose fn will get `*data`, COMITY_THREAD_DATA bytes in the thread's
  * descriptor aligned to 16, which live until it is joined (detached: until it ends); launch makes it ready to run,
- * once. Between the two the caller may not switch. Where: context of a scheduler of threads, any thread. May switch.
+ * once. Where: context of a scheduler of threads, any thread. May switch.
  * Errors: as above, from prepare; launch: ENOMEM, then the thread is gone. */
 COMITY_API int comity_thread_prepare(comity_thread_t **thread, const comity_thread_attr_t *attr, void *(*fn)(void *),
                                      void **data);
 COMITY_API int comity_thread_launch(comity_thread_t *thread);
+
+/* The same three for another scheduler than the caller's (comity_scheduler_self, comity/scheduler.h), which must not
+ * end before they return: one of its threads lives until then, or whoever opened it waits for that. The thread runs on
+ * the harts of that scheduler, and its end waits for it; child-first techniques start it as the others do. pool: NULL,
+ * or one of the scheduler's pools, where the thread will stand until it is picked (COMITY_SCHEDULER_POOLS). Where: any
+ * thread, context; a thread without a hart waits for one. May switch (only for that). Return as the others; EINVAL also
+ * without a scheduler, and ENOTSUP: the scheduler takes none, then nothing has happened; the errors of
+ * comity_pool_push: then launch_under's thread is gone. comity_thread_launch itself launches under the caller's
+ * scheduler, wherever it was prepared. */
+struct comity_scheduler;
+struct comity_pool;
+COMITY_API int comity_thread_create_under(struct comity_scheduler *scheduler, struct comity_pool *pool,
+                                          comity_thread_t **thread, const comity_thread_attr_t *attr,
+                                          void *(*fn)(void *), void *arg);
+COMITY_API int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_thread_t **thread,
+                                           const comity_thread_attr_t *attr, void *(*fn)(void *), void **data);
+COMITY_API int comity_thread_launch_under(comity_thread_t *thread, struct comity_scheduler *scheduler,
+                                          struct comity_pool *pool);
 
 /* Waits for the thread's end, stores its result (NULL: not wanted) and frees it. A thread that has not started runs at
  * once, if the caller's hart has it at hand. A cancellation point where it has to wait. Where: any thread, context. May
@@ -212,7 +230,11 @@ COMITY_API void *comity_key_get(comity_key_t key);
 COMITY_API int comity_thread_set_name(comity_thread_t *thread, const char *name);
 /* Copies the name, cut to size - 1 bytes; the empty one when it has none. Returns 0 or EINVAL. */
 COMITY_API int comity_thread_name(const comity_thread_t *thread, char *buffer, size_t size);
-/* What it was created with. Returns 0 or EINVAL. */
+/* Its priority, 0 … 255; another one counts from the next time that the thread stands in line: when it has waited or
+ * yields; where it stands now it stays. set_priority returns 0 or EINVAL. */
+COMITY_API int comity_thread_set_priority(comity_thread_t *thread, unsigned char priority);
+COMITY_API unsigned char comity_thread_priority(const comity_thread_t *thread);
+/* What it was created with, and its present priority. Returns 0 or EINVAL. */
 COMITY_API int comity_thread_get_attr(const comity_thread_t *thread, comity_thread_attr_t *attr);
 
 typedef enum comity_thread_state {

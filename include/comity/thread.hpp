@@ -67,6 +67,8 @@ public:
         bool detached = false;      // nobody joins it; an exception that leaves its function ends the program
         unsigned char priority = 0; // the higher, the sooner, under a scheduler that goes by it
         const char *name = nullptr; // copied; dropped when there is no memory for it
+        // Another scheduler than the caller's (comity_scheduler_self), which must not end before the constructor.
+        struct comity_scheduler *under = nullptr;
     };
     // A thread's name for programs; another thread may get it once this one was joined.
     class id {
@@ -102,20 +104,19 @@ public:
         void *data = nullptr;
         if constexpr (sizeof(call) <= COMITY_THREAD_DATA && alignof(call) <= 16 &&
                       std::is_nothrow_constructible_v<call, Function, Arguments...>) {
-            check(comity_thread_prepare(&handle_, &c, attr.detached ? run<call, true> : run<call, false>, &data));
+            check(prepare(attr, c, attr.detached ? run<call, true> : run<call, false>, &data));
             auto *made = new (data) call(std::forward<Function>(f), std::forward<Arguments>(a)...);
             if (attr.name) comity_thread_set_name(handle_, attr.name);
-            if (const int error = comity_thread_launch(handle_)) {
+            if (const int error = launch(attr)) {
                 std::destroy_at(made);
                 fail(error);
             }
         } else {
             auto made = std::make_unique<call>(std::forward<Function>(f), std::forward<Arguments>(a)...);
-            check(comity_thread_prepare(&handle_, &c,
-                                        attr.detached ? run_from_heap<call, true> : run_from_heap<call, false>, &data));
+            check(prepare(attr, c, attr.detached ? run_from_heap<call, true> : run_from_heap<call, false>, &data));
             *static_cast<call **>(data) = made.get();
             if (attr.name) comity_thread_set_name(handle_, attr.name);
-            if (const int error = comity_thread_launch(handle_)) fail(error);
+            if (const int error = launch(attr)) fail(error);
             made.release();
         }
         if (attr.detached) handle_ = nullptr;
@@ -167,12 +168,22 @@ public:
     }
     // Resumes it; false: it is not suspended.
     bool resume() { return comity_thread_resume(handle()) == 0; }
+    // Counts from the next time that it stands in line. Throw std::system_error (EINVAL: no thread).
+    void set_priority(unsigned char priority) { comity_thread_set_priority(handle(), priority); }
+    unsigned char priority() const { return comity_thread_priority(handle()); }
     id get_id() const noexcept { return id(handle_); }
     comity_thread_t *native_handle() const noexcept { return handle_; }
 
 private:
     static constexpr int EINVAL_ = static_cast<int>(std::errc::invalid_argument);
 
+    int prepare(const attributes &a, const comity_thread_attr_t &c, void *(*fn)(void *), void **data) {
+        return a.under ? comity_thread_prepare_under(a.under, &handle_, &c, fn, data)
+                       : comity_thread_prepare(&handle_, &c, fn, data);
+    }
+    int launch(const attributes &a) {
+        return a.under ? comity_thread_launch_under(handle_, a.under, nullptr) : comity_thread_launch(handle_);
+    }
     [[noreturn]] void fail(int error) {
         handle_ = nullptr;
         if (error == static_cast<int>(std::errc::not_enough_memory)) throw std::bad_alloc();

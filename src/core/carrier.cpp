@@ -333,8 +333,9 @@ void post_home(context *native) noexcept {
 exception_state *caught_here() noexcept { return reinterpret_cast<exception_state *>(abi::__cxa_get_globals()); }
 
 void leave_handlers() noexcept {
-    const exception_state *here = caught_here();
+    exception_state *here = caught_here();
     while (here->caught) abi::__cxa_end_catch();
+    here->uncaught = 0; // those on their way through the frames that it leaves
 }
 
 // ---- Workers

@@ -31,6 +31,11 @@ struct exception_state {
     void *caught = nullptr;
     unsigned int uncaught = 0;
 };
+
+// The unit that stands for a context where units are kept, and in the bytes behind it:
+struct context_unit : unit {
+    std::uint32_t forks = 0; // how many fork-join pairs are open on its stack; whoever runs on the context
+};
 } // namespace comity::core
 
 // The C API's opaque type is this structure.
@@ -55,7 +60,7 @@ struct alignas(64) comity_context {
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
     std::byte *floor = nullptr;           // while the stack pointer is above, it may call others on its own stack
-    comity::unit self;                    // stands for it where units are kept
+    comity::core::context_unit self;      // stands for it where units are kept
     void *local = nullptr;                // comity_context_local
     comity::core::exception_state caught; // saved while paused, when the TLS is shared
     void *hot = nullptr;                  // what a model keeps with the context from use to use (spmd: the hot team)
@@ -67,10 +72,15 @@ struct alignas(64) comity_context {
 namespace comity::core {
 
 struct context : comity_context {};
+static_assert(sizeof(context) == 192 || sizeof(sanitizer_fiber) > 1);
 
+// gcc and clang know the offset; they warn since `self` is of a derived type, whose own field fills the base's padding.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
 inline context *context_of(unit *self) noexcept {
     return reinterpret_cast<context *>(reinterpret_cast<std::byte *>(self) - offsetof(comity_context, self));
 }
+#pragma GCC diagnostic pop
 
 // The context that runs on this TLS block; null on a thread that Comity never saw. Read through current_context().
 extern "C" {

@@ -1,6 +1,7 @@
 // Units: what can be run next. A scheduler picks them, a pool keeps them; what they are is known to whoever made them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace comity {
@@ -14,8 +15,12 @@ struct unit {
     // ended without ever having been stopped; else the hart comes back through the scheduler's block callback or
     // unit_hooks::next.
     void (*run)(unit *self, core::carrier *k) noexcept = nullptr;
-    unit *next = nullptr;      // link, for whoever holds it: a pool, a list of free ones
-    std::uint8_t priority = 0; // the higher, the sooner, in pools that go by it
+    unit *next = nullptr; // link, for whoever holds it: a pool, a list of free ones
+    // The higher, the sooner, in pools that go by it, each of which looks once, when the unit enters. Written by
+    // anybody.
+    std::atomic<std::uint8_t> priority{0};
+    [[nodiscard]] std::uint8_t rank() const noexcept { return priority.load(std::memory_order_relaxed); }
+    void set_rank(std::uint8_t r) noexcept { priority.store(r, std::memory_order_relaxed); }
 };
 
 } // namespace comity

@@ -26,6 +26,7 @@ struct second_half : unit { // on the stack of whoever forked
 
 // The other hart has left the context for good.
 void finish(second_half *h, context *c, carrier *k) noexcept {
+    c->self.forks = 0;
     give_back_context(c, 0, false, k);
     const unit_scheduler *s = work_of(k)->owner;
     const std::uintptr_t before = h->end.end(s);
@@ -55,6 +56,7 @@ void run_half(unit *u, carrier *k) noexcept {
     context *c = take_plain_context(k);
     c->owner = work_of(k)->owner;
     c->runs = nullptr;
+    c->self.forks = 1; // for comity_thread_exit
     core::call_from_transition(k, c, half_main, h);
     finish(h, c, k);
 }
@@ -101,15 +103,19 @@ int comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b) {
     h->arg = b;
     h->owner = w->owner;
     const bool counted = w->owner->implicit && count_if_it_must(h, w, k);
-    if (w->owner->push(*w, h)) [[likely]]
+    if (w->owner->push(*w, h)) [[likely]] {
+        ++k->current->self.forks;
         return 1;
+    }
     if (counted) w->add_ended();
     return 0;
 }
 
 int comity_fork_end(comity_fork_t *fork) {
     second_half &h = half(fork);
-    slot *w = work_of(core::current_context()->on);
+    context *c = core::current_context();
+    --c->self.forks;
+    slot *w = work_of(c->on);
     if (w->owner == h.owner && w->fresh.pop_if(&h)) [[likely]]
         return 1;
     return end_slowly(&h, w);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 namespace comity::pool {
 
@@ -97,7 +98,7 @@ private:
     static constexpr std::int64_t closed = INT64_MIN / 2;
     struct ring {
         std::int64_t mask;
-        ring *older; // kept until the end: a thief may still read it
+        ring *older; // kept until the end, where there may be thieves, one of whom may still read it
         std::atomic<T *> &at(std::int64_t i) noexcept {
             return reinterpret_cast<std::atomic<T *> *>(this + 1)[i & mask];
         }
@@ -147,6 +148,7 @@ private:
         for (std::int64_t i = seen_top_; old && i < b; ++i)
             r->at(i).store(old->at(i).load(std::memory_order_relaxed), std::memory_order_relaxed);
         ring_.store(r, std::memory_order_release); // release[deque-ring]
+        if (!shared_) ::operator delete(std::exchange(r->older, nullptr));
         return r;
     }
 

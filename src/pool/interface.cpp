@@ -69,8 +69,8 @@ int comity_unit_run(comity_unit_t *u) {
     run_user_unit(inner(u), nullptr);
     return 0;
 }
-void comity_unit_set_priority(comity_unit_t *u, unsigned char priority) { inner(u)->priority = priority; }
-unsigned char comity_unit_priority(const comity_unit_t *u) { return reinterpret_cast<const unit *>(u)->priority; }
+void comity_unit_set_priority(comity_unit_t *u, unsigned char priority) { inner(u)->set_rank(priority); }
+unsigned char comity_unit_priority(const comity_unit_t *u) { return reinterpret_cast<const unit *>(u)->rank(); }
 
 int comity_pool_create(comity_pool_t **p, comity_pool_access_t access, comity_pool_order_t order) {
     if (!p || !known(access) || number_of(order) > COMITY_POOL_RANDOM) return EINVAL;

@@ -52,8 +52,9 @@ public:
     using item_type = T;
 
     bool push(T *item) noexcept {
-        levels_[item->priority].push_back(item);
-        filled_.add(item->priority);
+        const unsigned p = item->rank();
+        levels_[p].push_back(item);
+        filled_.add(p);
         count_.add(1);
         return true;
     }
@@ -105,7 +106,7 @@ public:
 
     // Producers. False: no memory.
     bool push(item_type *item) noexcept {
-        const unsigned p = item->priority;
+        const unsigned p = item->rank();
         Queue *q = level(p);
         if (!q) q = make_level(p);
         if (!q || !q->push(item)) return false;

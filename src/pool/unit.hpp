@@ -30,6 +30,9 @@ struct unit_hooks {
     context *(*take)(unit_scheduler *self, const void *what) noexcept = nullptr;
     // The context, which is off its stack, may go on, best on the hart with this number. May be null.
     void (*put_on)(unit_scheduler *self, context *c, unsigned hart) noexcept = nullptr;
+    // A fresh unit from somebody who works for another scheduler, and may hold no hart; null: it is in one of the
+    // scheduler's pools already. The scheduler lives meanwhile. May be null.
+    void (*accept)(unit_scheduler *self, unit *u) noexcept = nullptr;
 };
 
 } // namespace core

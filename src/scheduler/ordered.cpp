@@ -10,14 +10,14 @@ namespace {
 // unit::run of a context that may go on. One that belongs to another kernel thread waited here for its turn only.
 void run_context(unit *u, carrier *k) noexcept {
     context *c = core::context_of(u);
-    u->priority = 0;
+    u->set_rank(0);
     if (c->home && c->home != k) return core::post_home(c);
     core::resume(k, c);
 }
 
 unit *unit_of(context *c) noexcept {
     c->self.run = run_context;
-    c->self.priority = c->runs ? static_cast<const unit *>(c->runs)->priority : 0;
+    c->self.set_rank(c->runs ? static_cast<const unit *>(c->runs)->rank() : 0);
     return &c->self;
 }
 
@@ -68,6 +68,22 @@ bool work_stealing::push_in_order(unit *u) noexcept {
     }
     if (could_use_harts()) call_help(); // without a fence: as push_parent
     return true;
+}
+
+// From outside: no hart of the scheduler has it in its deque. Without a policy it waits in the scheduler's own list.
+void work_stealing::accept(unit *u) noexcept {
+    pin();
+    if (u) {
+        slot &outside = slots[harts];
+        outside.lock.lock();
+        if (policy *p = policy_.load(std::memory_order_relaxed))
+            hand(p, u, occasion::created);
+        else
+            keep(u);
+        outside.lock.unlock();
+    }
+    call_harts(1);
+    unpin();
 }
 
 // Contexts that may go on, in a list by context::next.
@@ -198,7 +214,7 @@ void work_stealing::move_unit(policy *to, slot &own, unit *u) noexcept {
     if (to) return hand(to, u, goes_on ? occasion::ready : occasion::created);
     if (goes_on) {
         context *c = core::context_of(u);
-        u->priority = 0;
+        u->set_rank(0);
         return c->home ? core::post_home(c) : append(own, c, c, 1);
     }
     if (own.fresh.is_closed()) own.fresh.open();

@@ -41,7 +41,8 @@ constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
     [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); },
     [](unit_scheduler *s, const void *what) noexcept { return as_own(s)->take(what); },
-    [](unit_scheduler *s, context *c, unsigned hart) noexcept { as_own(s)->put_on(c, hart); }};
+    [](unit_scheduler *s, context *c, unsigned hart) noexcept { as_own(s)->put_on(c, hart); },
+    [](unit_scheduler *s, unit *u) noexcept { as_own(s)->accept(u); }};
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
@@ -371,6 +372,7 @@ void work_stealing::look_beyond(carrier *k) noexcept {
             break;
         default:
             // The hart's own oldest one now and then, or ever newer ones would keep it waiting.
+            if (unit *u = take_spare()) return u->run(u, k);
             if (unit *u = steal_fresh(k, turn % turns_at_home == turns_at_home - 1)) return u->run(u, k);
         }
     }

@@ -44,6 +44,7 @@ public:
     // unit_hooks::take and put_on.
     context *take(const void *what) noexcept;
     void put_on(context *c, unsigned hart) noexcept;
+    void accept(unit *u) noexcept; // unit_hooks::accept
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
     void arrives(const carrier *k) noexcept { work_of(k)->entered_at = sys::ticks(); }

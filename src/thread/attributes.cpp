@@ -57,9 +57,16 @@ int comity_thread_get_attr(const comity_thread_t *t, comity_thread_attr_t *attr)
     attr->stack_size = t->stack_size;
     attr->own_tls = t->own_tls();
     attr->detached = is_detached(static_cast<const thread *>(t));
-    attr->priority = t->priority;
+    attr->priority = t->rank();
     return 0;
 }
+
+int comity_thread_set_priority(comity_thread_t *t, unsigned char priority) {
+    if (!t) return EINVAL;
+    t->set_rank(priority);
+    return 0;
+}
+unsigned char comity_thread_priority(const comity_thread_t *t) { return t->rank(); }
 
 comity_thread_state_t comity_thread_state(const comity_thread_t *t) { return glance(static_cast<const thread *>(t)); }
 }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 namespace comity {
 
@@ -119,5 +120,31 @@ inline void give_back_context(core::context *c, std::uint32_t stack_size, bool o
 
 // What take_plain_context gave.
 inline void give_back_plain_context(core::context *c, core::carrier *k) noexcept { give_back_context(c, 0, false, k); }
+
+// ---- The begin of a thread
+
+inline constexpr comity_thread_attr_t default_attributes{};
+
+inline bool valid(const comity_thread_attr_t &a) noexcept {
+    unsigned which = 0; // a C program may have put anything there
+    std::memcpy(&which, &a.technique, sizeof which);
+    return which < number_of_techniques && a.stack_size <= UINT32_MAX;
+}
+
+inline bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_size == 0 && !a.own_tls; }
+
+// Fills in a fresh descriptor. The attributes are valid.
+[[gnu::always_inline]] inline void dress(thread *t, unit_scheduler *s, const comity_thread_attr_t &a,
+                                         void *(*fn)(void *)) noexcept {
+    const technique &h = techniques[a.technique];
+    t->run = is_plain(a) ? h.run : h.run_special;
+    t->set_rank(a.priority);
+    t->how = static_cast<std::uint8_t>(a.technique);
+    t->kind = a.own_tls ? thread::with_tls : 0;
+    t->stack_size = static_cast<std::uint32_t>(a.stack_size);
+    t->fn = fn;
+    t->owner = s;
+    t->join.begin(a.detached ? end_word::detached : end_word::open);
+}
 
 } // namespace comity

@@ -18,6 +18,7 @@ int cancel_here() noexcept {
     thread_extension *x = t ? extension_of(t) : nullptr;
     if (!is_cancelled(x) || t->how == COMITY_TECHNIQUE_STACKLESS) return 0;
     if (t->unwinds()) return ECANCELED;
+    if (core::current_context()->self.forks != 0) return 0; // a half of a fork must return; it takes effect after that
     comity_thread_exit(COMITY_THREAD_CANCELLED);
 }
 
@@ -26,6 +27,7 @@ int cancel_here() noexcept {
 thread *thread_to_interrupt() noexcept {
     thread *t = own_thread();
     if (!t || t->how == COMITY_TECHNIQUE_STACKLESS) return nullptr;
+    if (core::current_context()->self.forks != 0 && !t->unwinds()) return nullptr; // as in cancel_here
     const thread_extension *x = extension_of(t);
     constexpr std::uintptr_t never = thread_extension::disabled | thread_extension::ending;
     return x && (x->state.load(std::memory_order_relaxed) & never) != 0 ? nullptr : t;

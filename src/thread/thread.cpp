@@ -8,7 +8,6 @@
 #include "thread/technique/technique.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 namespace comity {
 
@@ -43,36 +42,12 @@ carrier *carrier_with_hart() noexcept {
 
 // ---- The begin of a thread
 
-constexpr comity_thread_attr_t default_attributes{};
-
-bool valid(const comity_thread_attr_t &a) noexcept {
-    unsigned which = 0; // a C program may have put anything there
-    std::memcpy(&which, &a.technique, sizeof which);
-    return which < number_of_techniques && a.stack_size <= UINT32_MAX;
-}
-
-bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_size == 0 && !a.own_tls; }
-
-// Fills in a fresh descriptor. The attributes are valid.
-[[gnu::always_inline]] inline void dress(thread *t, const slot *w, const comity_thread_attr_t &a,
-                                         void *(*fn)(void *)) noexcept {
-    const technique &h = techniques[a.technique];
-    t->run = is_plain(a) ? h.run : h.run_special;
-    t->priority = a.priority;
-    t->how = static_cast<std::uint8_t>(a.technique);
-    t->kind = a.own_tls ? thread::with_tls : 0;
-    t->stack_size = static_cast<std::uint32_t>(a.stack_size);
-    t->fn = fn;
-    t->owner = w->owner;
-    t->join.begin(a.detached ? end_word::detached : end_word::open);
-}
-
 // Whatever can fail for want of memory fails here, but for the context that lazy techniques take at the start.
 [[gnu::noinline]] int prepare(thread *&made, const comity_thread_attr_t &a, void *(*fn)(void *)) noexcept {
     slot *w = work_for_caller();
     thread *t = w ? take_descriptor(*w) : nullptr;
     if (!t) return ENOMEM;
-    dress(t, w, a, fn);
+    dress(t, w->owner, a, fn);
     made = t;
     if (!how(t).eager) return 0;
     carrier *k = core::current_carrier();
@@ -104,12 +79,32 @@ int start_child(thread *t, carrier *k) noexcept {
     return error;
 }
 
+// A chain of children that start at once would never come to its scheduler; so every so many creations the parent lets
+// others go on first.
+constexpr std::uint64_t creations_between_turns = 1024;
+[[gnu::noinline]] void take_turns(const thread *t) noexcept {
+    t->owner->hooks->units->yield(t->owner, core::current_context());
+}
+
+// The same for joins that run the threads themselves.
+[[gnu::always_inline]] inline void take_turns_after_join() noexcept {
+    const slot *w = work_of(core::current_carrier());
+    if (w->ended.load(std::memory_order_relaxed) % creations_between_turns == 0) [[unlikely]]
+        comity_thread_yield();
+}
+
+[[gnu::always_inline]] inline int start_child_first(thread *t, carrier *k, const slot *w) noexcept {
+    if (w->created.load(std::memory_order_relaxed) % creations_between_turns == 0) [[unlikely]] {
+        take_turns(t);
+        k = core::current_carrier();
+    }
+    const int error = start_child(t, k);
+    return error == 0 ? 0 : launch_failed(t, error);
+}
+
 [[gnu::always_inline]] inline int launch(thread *t, carrier *k, slot *w) noexcept {
     w->add_created();
-    if (how(t).start && may_start_child(t, k->current)) {
-        const int error = start_child(t, k);
-        return error == 0 ? 0 : launch_failed(t, error);
-    }
+    if (how(t).start && may_start_child(t, k->current)) return start_child_first(t, k, w);
     if (!w->owner->push(*w, t)) [[unlikely]]
         return launch_failed(t, ENOMEM);
     return 0;
@@ -184,8 +179,18 @@ int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *att
 }
 
 int comity_thread_launch(comity_thread_t *handle) {
+    auto *t = static_cast<thread *>(handle);
     carrier *k = core::current_carrier();
-    return launch(static_cast<thread *>(handle), k, work_of(k));
+    slot *w = k ? work_of(k) : nullptr;
+    if (!w) [[unlikely]] {
+        if (!(w = work_for_caller())) {
+            dispose(t, carrier_with_hart());
+            return ENOMEM;
+        }
+        k = core::current_carrier();
+    }
+    t->owner = w->owner; // which may be another one than where it was prepared
+    return launch(t, k, w);
 }
 
 int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void *arg) {
@@ -199,7 +204,7 @@ int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr
     if (!cache.descriptors.first || (eager && (!is_plain(a) || !cache.contexts[0].first))) [[unlikely]]
         return create_slowly(out, a, fn, arg);
     thread *t = cache.descriptors.pop();
-    dress(t, w, a, fn);
+    dress(t, w->owner, a, fn);
     if (eager) t->c = cache.contexts[0].pop();
     t->value = arg;
     *out = t; // before it runs: child-first it may be over when launch returns
@@ -214,6 +219,7 @@ int comity_thread_join(comity_thread_t *handle, void **result) {
         slot *w = k ? work_of(k) : nullptr;
         if (state == end_word::open && w && w->owner == t->owner && may_run(t, k) && w->fresh.pop_if(t)) {
             how(t).run_for(t, k->current);
+            take_turns_after_join();
         } else if (const int error = wait_for_end(t, state)) {
             return error;
         }
@@ -242,7 +248,11 @@ void comity_thread_yield(void) {
 }
 
 void comity_thread_exit(void *result) {
-    thread *t = thread_of(core::current_context());
+    const context *c = core::current_context();
+    thread *t = thread_of(c);
+    if (c && c->self.forks != 0)
+        sys::fatal("comity_thread_exit", "it was called in a half of a fork (comity::join, comity_fork_begin … "
+                                         "comity_fork_end), which must return: the other half is still to be joined");
     if (!t) sys::fatal("comity_thread_exit", "the caller is not a thread of Comity");
     if (t->how == COMITY_TECHNIQUE_STACKLESS) sys::fatal("comity_thread_exit", "a stackless thread ends by returning");
     t->value = result;

@@ -140,6 +140,7 @@ class event {
 public:
     void wait() { comity_event_wait(&event_); }
     void set() { comity_event_set(&event_); }
+    void reset() { comity_event_reset(&event_); }
 
 private:
     comity_event_t event_ = COMITY_EVENT_INIT;

@@ -4,8 +4,19 @@
 
 namespace comity {
 
+namespace {
+
+// The C++ runtime's state on this carrier is that of a context, which is saved when it stops but not taken away.
+[[gnu::always_inline]] inline void forget_exceptions(const core::carrier *k) noexcept {
+    if (k->caught->caught || k->caught->uncaught) [[unlikely]]
+        *k->caught = {};
+}
+
+} // namespace
+
 void run_stackless(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
+    forget_exceptions(k);
     do {
         k->transition.runs = t;
         run_function(t);
@@ -22,7 +33,10 @@ void join_stackless(thread *t, core::context *joiner) noexcept {
     void *const before = k->transition.runs;
     k->transition.runs = t;
     core::stand_on_transition(k);
+    const core::exception_state caught = *k->caught;
+    forget_exceptions(k);
     run_function(t);
+    *k->caught = caught;
     core::stand_on(k, joiner);
     k->transition.runs = before;
     work_of(k)->add_ended();

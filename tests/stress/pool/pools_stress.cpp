@@ -24,6 +24,7 @@ using namespace comity::pool;
 struct item {
     item *next = nullptr;
     unsigned char priority = 0;
+    unsigned char rank() const { return priority; }
     std::uint32_t producer = 0, number = 0;
     std::uint64_t payload = 0; // plain: what the producer wrote must be seen
     std::atomic<unsigned> taken{0};
