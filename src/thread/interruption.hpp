@@ -15,7 +15,7 @@ struct interruption {
     bool with_hart = false;
 };
 
-// The calling thread if a request may end its wait, else null.
+// The calling thread, which holds a hart, if a request may end its wait, else null.
 thread *thread_to_interrupt() noexcept;
 // Others may use the interruption. Before the wait the caller must look for a request, after a fence seq_cst[cancel].
 inline void announce_wait(thread *t, interruption &i) noexcept {

@@ -42,6 +42,19 @@ carrier *carrier_with_hart() noexcept {
 
 // ---- The begin of a thread
 
+// A chain of children that start at once, or of joins that run the threads themselves, would never come to its
+// scheduler; so every so many of them the caller lets others go on first.
+constexpr std::uint64_t turn = 1024;
+bool is_turn(const std::atomic<std::uint64_t> &count) noexcept {
+    return count.load(std::memory_order_relaxed) % turn == turn - 1;
+}
+// May switch.
+void take_turns(const comity_thread_attr_t &a) noexcept {
+    const carrier *k = core::current_carrier();
+    const slot *w = k ? work_of(k) : nullptr;
+    if (w && techniques[a.technique].start && is_turn(w->created)) comity_thread_yield();
+}
+
 // Whatever can fail for want of memory fails here, but for the context that lazy techniques take at the start.
 [[gnu::noinline]] int prepare(thread *&made, const comity_thread_attr_t &a, void *(*fn)(void *)) noexcept {
     slot *w = work_for_caller();
@@ -79,32 +92,12 @@ int start_child(thread *t, carrier *k) noexcept {
     return error;
 }
 
-// A chain of children that start at once would never come to its scheduler; so every so many creations the parent lets
-// others go on first.
-constexpr std::uint64_t creations_between_turns = 1024;
-[[gnu::noinline]] void take_turns(const thread *t) noexcept {
-    t->owner->hooks->units->yield(t->owner, core::current_context());
-}
-
-// The same for joins that run the threads themselves.
-[[gnu::always_inline]] inline void take_turns_after_join() noexcept {
-    const slot *w = work_of(core::current_carrier());
-    if (w->ended.load(std::memory_order_relaxed) % creations_between_turns == 0) [[unlikely]]
-        comity_thread_yield();
-}
-
-[[gnu::always_inline]] inline int start_child_first(thread *t, carrier *k, const slot *w) noexcept {
-    if (w->created.load(std::memory_order_relaxed) % creations_between_turns == 0) [[unlikely]] {
-        take_turns(t);
-        k = core::current_carrier();
-    }
-    const int error = start_child(t, k);
-    return error == 0 ? 0 : launch_failed(t, error);
-}
-
 [[gnu::always_inline]] inline int launch(thread *t, carrier *k, slot *w) noexcept {
     w->add_created();
-    if (how(t).start && may_start_child(t, k->current)) return start_child_first(t, k, w);
+    if (how(t).start && may_start_child(t, k->current)) {
+        const int error = start_child(t, k);
+        return error == 0 ? 0 : launch_failed(t, error);
+    }
     if (!w->owner->push(*w, t)) [[unlikely]]
         return launch_failed(t, ENOMEM);
     return 0;
@@ -114,6 +107,7 @@ constexpr std::uint64_t creations_between_turns = 1024;
 [[gnu::noinline]] int create_slowly(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
                                     void *arg) noexcept {
     if (!fn || !valid(a) || (!out && !a.detached)) return EINVAL;
+    take_turns(a);
     thread *t = nullptr;
     if (const int error = prepare(t, a, fn)) return error;
     t->value = arg;
@@ -169,6 +163,7 @@ void comity_threads_end(void) {
 int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void **data) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
     if (!fn || !out || !valid(a)) return EINVAL;
+    take_turns(a);
     thread *t = nullptr;
     if (const int error = prepare(t, a, fn)) return error;
     t->value = t->data;
@@ -197,7 +192,7 @@ int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
-    if (!w || !fn || !out || !valid(a)) [[unlikely]]
+    if (!w || !fn || !out || !valid(a) || is_turn(w->created)) [[unlikely]]
         return create_slowly(out, a, fn, arg);
     hart_cache &cache = caches[w->hart];
     const bool eager = techniques[a.technique].eager;
@@ -218,8 +213,10 @@ int comity_thread_join(comity_thread_t *handle, void **result) {
     if (state != end_word::ended) {
         slot *w = k ? work_of(k) : nullptr;
         if (state == end_word::open && w && w->owner == t->owner && may_run(t, k) && w->fresh.pop_if(t)) {
-            how(t).run_for(t, k->current);
-            take_turns_after_join();
+            context *c = k->current;
+            if (is_turn(w->ended)) [[unlikely]]
+                comity_thread_yield();
+            how(t).run_for(t, c);
         } else if (const int error = wait_for_end(t, state)) {
             return error;
         }
@@ -250,7 +247,7 @@ void comity_thread_yield(void) {
 void comity_thread_exit(void *result) {
     const context *c = core::current_context();
     thread *t = thread_of(c);
-    if (c && c->self.forks != 0)
+    if (c && c->self.forks != 0 && !(t && is_on_joiner(t))) // there they may be the joiner's
         sys::fatal("comity_thread_exit", "it was called in a half of a fork (comity::join, comity_fork_begin … "
                                          "comity_fork_end), which must return: the other half is still to be joined");
     if (!t) sys::fatal("comity_thread_exit", "the caller is not a thread of Comity");
