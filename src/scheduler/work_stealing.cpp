@@ -141,8 +141,9 @@ void work_stealing::close() noexcept {
 void work_stealing::tell_closer() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[closing]
     if (!closing_.load(std::memory_order_relaxed) || !all_ended()) return;
-    if (closing_.exchange(false, std::memory_order_acq_rel)) // acq_rel[closing-mark]
-        core::unblock(registrant);
+    if (!closing_.exchange(false, std::memory_order_acq_rel)) return; // acq_rel[closing-mark]
+    core::unblock(registrant);
+    if (alone()) call_harts(1); // the caller is about to leave, so make_ready is wrong to rely on it
 }
 
 // ---- Work comes

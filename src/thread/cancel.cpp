@@ -1,6 +1,5 @@
 // Deferred cancellation. Protocol "Suspend and cancel": README.md.
 #include "thread/interruption.hpp"
-#include "thread/technique/technique.hpp"
 
 #include "core/base.hpp"
 #include "core/chaos.hpp"
@@ -14,17 +13,12 @@ namespace comity {
 using core::carrier;
 using core::context;
 
-// On its joiner's stack the open forks may be the joiner's.
-static bool is_in_fork(const thread *t) noexcept {
-    return core::current_context()->self.forks != 0 && !is_on_joiner(t);
-}
-
 int cancel_here() noexcept {
     thread *t = own_thread();
     thread_extension *x = t ? extension_of(t) : nullptr;
     if (!is_cancelled(x) || t->how == COMITY_TECHNIQUE_STACKLESS) return 0;
     if (t->unwinds()) return ECANCELED;
-    if (is_in_fork(t)) return 0; // a half of a fork must return; it takes effect after that
+    if (core::current_context()->self.forks != 0) return 0; // a half of a fork must return; it takes effect after that
     comity_thread_exit(COMITY_THREAD_CANCELLED);
 }
 
@@ -34,7 +28,7 @@ thread *thread_to_interrupt() noexcept {
     const context *c = core::current_context();
     thread *t = thread_of(c);
     if (!t || t->how == COMITY_TECHNIQUE_STACKLESS || !c->on->carried) return nullptr;
-    if (!t->unwinds() && is_in_fork(t)) return nullptr; // as in cancel_here
+    if (!t->unwinds() && c->self.forks != 0) return nullptr; // as in cancel_here
     const thread_extension *x = extension_of(t);
     constexpr std::uintptr_t never = thread_extension::disabled | thread_extension::ending;
     return x && (x->state.load(std::memory_order_relaxed) & never) != 0 ? nullptr : t;
