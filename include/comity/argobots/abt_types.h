@@ -90,6 +90,13 @@
 #define ABT_FALSE 0
 #define ABT_XSTREAM_ANY_RANK -1
 
+/* A program may pass any number: C++ allows that only of enumerations that say what they are. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define ABT_ANY_NUMBER : int
+#else
+#define ABT_ANY_NUMBER
+#endif
+
 /* ---- States and kinds */
 typedef enum ABT_xstream_state { ABT_XSTREAM_STATE_RUNNING, ABT_XSTREAM_STATE_TERMINATED } ABT_xstream_state;
 
@@ -112,7 +119,7 @@ typedef enum ABT_sched_state {
 /* Schedulers that exist. BASIC: the pools in their order, the first again after each work unit; PRIO: the same, three
  * pools if none are given; RANDWS: the first pool, else one of the others by chance; BASIC_WAIT: BASIC, that waits in
  * its first pool. */
-typedef enum ABT_sched_predef {
+typedef enum ABT_sched_predef ABT_ANY_NUMBER {
     ABT_SCHED_DEFAULT,
     ABT_SCHED_BASIC,
     ABT_SCHED_PRIO,
@@ -120,14 +127,14 @@ typedef enum ABT_sched_predef {
     ABT_SCHED_BASIC_WAIT
 } ABT_sched_predef;
 
-typedef enum ABT_sched_type { ABT_SCHED_TYPE_ULT, ABT_SCHED_TYPE_TASK } ABT_sched_type;
+typedef enum ABT_sched_type ABT_ANY_NUMBER { ABT_SCHED_TYPE_ULT, ABT_SCHED_TYPE_TASK } ABT_sched_type;
 
 /* Pools that exist. FIFO; FIFO_WAIT: the same; RANDWS: what is created goes to the head, what has run to the tail;
  * the owner takes from the head, others (ABT_POOL_CONTEXT_OWNER_SECONDARY) from the tail. */
-typedef enum ABT_pool_kind { ABT_POOL_FIFO, ABT_POOL_FIFO_WAIT, ABT_POOL_RANDWS } ABT_pool_kind;
+typedef enum ABT_pool_kind ABT_ANY_NUMBER { ABT_POOL_FIFO, ABT_POOL_FIFO_WAIT, ABT_POOL_RANDWS } ABT_pool_kind;
 
 /* By how many streams a pool is filled (P) and emptied (C): single or multiple. */
-typedef enum ABT_pool_access {
+typedef enum ABT_pool_access ABT_ANY_NUMBER {
     ABT_POOL_ACCESS_PRIV,
     ABT_POOL_ACCESS_SPSC,
     ABT_POOL_ACCESS_MPSC,
@@ -143,7 +150,7 @@ typedef enum ABT_unit_type {
 } ABT_unit_type;
 
 /* What ABT_info_query_config answers; the type of the answer stands behind each. */
-typedef enum ABT_info_query_kind {
+typedef enum ABT_info_query_kind ABT_ANY_NUMBER {
     ABT_INFO_QUERY_KIND_ENABLED_DEBUG,                /* ABT_bool */
     ABT_INFO_QUERY_KIND_ENABLED_PRINT_ERRNO,          /* ABT_bool */
     ABT_INFO_QUERY_KIND_ENABLED_LOG,                  /* ABT_bool */
@@ -175,7 +182,7 @@ typedef enum ABT_info_query_kind {
 } ABT_info_query_kind;
 
 /* ---- What a tool may ask for; Comity has no such tools (ABT_ERR_FEATURE_NA) */
-typedef enum ABT_tool_query_kind {
+typedef enum ABT_tool_query_kind ABT_ANY_NUMBER {
     ABT_TOOL_QUERY_KIND_POOL,
     ABT_TOOL_QUERY_KIND_STACK_DEPTH,
     ABT_TOOL_QUERY_KIND_CALLER_TYPE,
@@ -297,7 +304,11 @@ typedef struct {
 /* ---- A scheduler of the program's own. init and free may be NULL; run loops until ABT_sched_has_to_stop says so, and
  * calls ABT_xstream_check_events now and then; get_migr_pool says where a work unit that migrates here goes (NULL: the
  * first pool). */
-typedef enum { ABT_SCHED_CONFIG_INT = 0, ABT_SCHED_CONFIG_DOUBLE = 1, ABT_SCHED_CONFIG_PTR = 2 } ABT_sched_config_type;
+typedef enum ABT_ANY_NUMBER {
+    ABT_SCHED_CONFIG_INT = 0,
+    ABT_SCHED_CONFIG_DOUBLE = 1,
+    ABT_SCHED_CONFIG_PTR = 2
+} ABT_sched_config_type;
 
 typedef struct {
     int idx;
@@ -318,7 +329,11 @@ typedef struct {
 } ABT_sched_def;
 
 /* ---- A pool of the program's own (ABT_pool_user_def_create). Its functions must not switch. */
-typedef enum { ABT_POOL_CONFIG_INT = 0, ABT_POOL_CONFIG_DOUBLE = 1, ABT_POOL_CONFIG_PTR = 2 } ABT_pool_config_type;
+typedef enum ABT_ANY_NUMBER {
+    ABT_POOL_CONFIG_INT = 0,
+    ABT_POOL_CONFIG_DOUBLE = 1,
+    ABT_POOL_CONFIG_PTR = 2
+} ABT_pool_config_type;
 
 typedef struct {
     int key;
