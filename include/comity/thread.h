@@ -54,6 +54,8 @@ typedef struct comity_thread_attr {
     unsigned char priority; /* 0 … 255, the higher, the sooner, under a scheduler that goes by it */
     int unwinds; /* 1: a cancellation point returns ECANCELED to the thread instead of ending it, so that it can leave
                   * its frames by itself (comity/thread.hpp throws). Of threads made by comity_thread_prepare. */
+    const int *harts;  /* its affinity: the numbers of `hart_count` harts that may run it, copied; not for stackless */
+    size_t hart_count; /*   threads. 0: any hart may */
 } comity_thread_attr_t;
 
 /* The bytes for data in a thread's descriptor (comity_thread_prepare). */
@@ -165,13 +167,23 @@ COMITY_API int comity_thread_revive(comity_thread_t *thread, void *(*fn)(void *)
 COMITY_API int comity_thread_yield_to(comity_thread_t *thread);
 
 /* The caller goes on on the hart with this number, unless one that has nothing to do takes it from there. Where:
- * thread. Switches. Returns 0; EINVAL: there is no such hart; EPERM: code that no thread of a scheduler runs, or that
- * is bound to a kernel thread; ENOTSUP: the scheduler cannot. */
+ * thread. Switches. Returns 0; EINVAL: there is no such hart, or not in its affinity; EPERM: code that no thread of a
+ * scheduler runs, or that is bound to a kernel thread; ENOTSUP: the scheduler cannot. */
 COMITY_API int comity_thread_migrate(int hart);
 /* Creates a thread that migrates to the hart before it calls fn. COMITY_THREAD_DATA is used. Returns as
  * comity_thread_create; EINVAL also when there is no such hart, and for a stackless thread. */
 COMITY_API int comity_thread_create_to(int hart, comity_thread_t **thread, const comity_thread_attr_t *attr,
                                        void *(*fn)(void *), void *arg);
+
+/* From now on only these harts run the calling thread, which goes to one of them if it is elsewhere; n = 0: any may.
+ * What it forks (comity/fork.h) any hart runs. Where: thread. May switch. Returns 0; EINVAL: there is no such hart;
+ * ENOMEM; EPERM: code that no thread of a scheduler runs; a stackless thread; or one that a thread of the program's own
+ * joins and runs on its own stack, which happens to no thread that was created with an affinity. */
+COMITY_API int comity_thread_set_affinity(const int *harts, size_t n);
+/* Stores the harts that may run the thread, at most `room`, in ascending order, and in *count (NULL: not wanted) how
+ * many there are; 0: it has no affinity. harts may be NULL if room is 0. Where: any thread; not while the thread
+ * changes it. Never switches. Returns 0; EINVAL; ERANGE: there are more. */
+COMITY_API int comity_thread_affinity(const comity_thread_t *thread, int *harts, size_t room, size_t *count);
 
 /* The calling thread stops until somebody resumes it. A cancellation point. Where: thread. Switches. Returns 0; ENOMEM;
  * EPERM in code that no thread runs. Aborts: in a stackless thread. */
@@ -234,7 +246,8 @@ COMITY_API int comity_thread_name(const comity_thread_t *thread, char *buffer, s
  * yields; where it stands now it stays. set_priority returns 0 or EINVAL. */
 COMITY_API int comity_thread_set_priority(comity_thread_t *thread, unsigned char priority);
 COMITY_API unsigned char comity_thread_priority(const comity_thread_t *thread);
-/* What it was created with, and its present priority. Returns 0 or EINVAL. */
+/* What it was created with, but for its affinity (comity_thread_affinity), and its present priority. Returns 0 or
+ * EINVAL. */
 COMITY_API int comity_thread_get_attr(const comity_thread_t *thread, comity_thread_attr_t *attr);
 
 typedef enum comity_thread_state {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <span>
 #include <stop_token>
 #include <system_error>
 #include <tuple>
@@ -69,6 +70,7 @@ public:
         const char *name = nullptr; // copied; dropped when there is no memory for it
         // Another scheduler than the caller's (comity_scheduler_self), which must not end before the constructor.
         struct comity_scheduler *under = nullptr;
+        std::span<const int> harts{}; // its affinity: the harts that may run it, copied; empty: any
     };
     // A thread's name for programs; another thread may get it once this one was joined.
     class id {
@@ -100,7 +102,9 @@ public:
                                      attr.own_tls,
                                      attr.detached,
                                      attr.priority,
-                                     1};
+                                     1,
+                                     attr.harts.data(),
+                                     attr.harts.size()};
         void *data = nullptr;
         if constexpr (sizeof(call) <= COMITY_THREAD_DATA && alignof(call) <= 16 &&
                       std::is_nothrow_constructible_v<call, Function, Arguments...>) {
@@ -269,14 +273,18 @@ template <technique How> struct attributes_of {
     bool own_tls = false, detached = false;
     unsigned char priority = 0;
     const char *name = nullptr;
-    operator thread::attributes() const noexcept { return {How, stack_size, own_tls, detached, priority, name}; }
+    std::span<const int> harts{};
+    operator thread::attributes() const noexcept {
+        return {How, stack_size, own_tls, detached, priority, name, nullptr, harts};
+    }
 };
 template <technique How>
 requires(needs_common_stack(How)) struct attributes_of<How> {
     bool detached = false;
     unsigned char priority = 0;
     const char *name = nullptr;
-    operator thread::attributes() const noexcept { return {How, 0, false, detached, priority, name}; }
+    std::span<const int> harts{};
+    operator thread::attributes() const noexcept { return {How, 0, false, detached, priority, name, nullptr, harts}; }
 };
 template <class Scheduler, technique How>
 concept scheduler_for = !needs_stateless_scheduler(How) || Scheduler::stateless;
@@ -361,6 +369,13 @@ inline void suspend() {
 }
 // Throws `cancelled` if the thread was.
 inline void cancellation_point() { cancelled::check(comity_thread_testcancel()); }
+// Only these harts run the calling thread from now on; empty: any. Throws std::system_error or std::bad_alloc. May
+// switch.
+inline void set_affinity(std::span<const int> harts) {
+    const int error = comity_thread_set_affinity(harts.data(), harts.size());
+    if (error == static_cast<int>(std::errc::not_enough_memory)) throw std::bad_alloc();
+    if (error != 0) throw std::system_error(error, std::generic_category(), "comity::this_thread::set_affinity");
+}
 // The hart goes on with that thread at once; false: it is not at hand. Switches.
 inline bool yield_to(const thread &t) noexcept {
     return t.joinable() && comity_thread_yield_to(t.native_handle()) == 0;

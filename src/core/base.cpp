@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace comity::core {
 
@@ -120,6 +121,27 @@ hart *base_scheduler::take_kept_of_sleeper() noexcept {
             return &harts_[i];
     }
     return nullptr;
+}
+
+bool base_scheduler::claim_kept(hart *h) noexcept {
+    carrier *keeper = h->keeper.load(std::memory_order_acquire);                                    // acquire[keeper]
+    return keeper && h->keeper.compare_exchange_strong(keeper, nullptr, std::memory_order_acq_rel); // acq_rel[keeper]
+}
+
+// Both harts are the caller's for a moment, and with them the words about their workers.
+bool base_scheduler::trade(carrier *k, unsigned id) noexcept {
+    hart *h = &harts_[id], *before = k->carried;
+    if (h == before || (!claim_idle(h) && !claim_kept(h))) return false;
+    if (!k->adopted) {
+        std::swap(h->worker, before->worker);
+        k->own.store(h, std::memory_order_relaxed);
+        if (before->worker) before->worker->own.store(before, std::memory_order_relaxed);
+    }
+    k->carried = h;
+    bind_as_hart(k);
+    become(k, k->current_sched);
+    release(before);
+    return true;
 }
 
 // ---- Giving

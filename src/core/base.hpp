@@ -42,6 +42,11 @@ public:
     COMITY_SHARED bool should_have_the_last(hart *h) noexcept;
     unsigned idle_count() const noexcept;
 
+    // The calling carrier, on its transition context, carries hart `id` from now on in place of its own, if that one is
+    // idle or kept by a thread outside Comity; nothing else changes for the scheduler for which it works. Does not
+    // switch.
+    bool trade(carrier *k, unsigned id) noexcept;
+
     void yielded(carrier *k) noexcept; // the body of the yield callback; does not return
     void before_fork() noexcept;
     void parent_after_fork() noexcept;
@@ -54,6 +59,7 @@ private:
 
     hart *claim_idle() noexcept;
     bool claim_idle(hart *h) noexcept;
+    static bool claim_kept(hart *h) noexcept;
     void put_idle(hart *h) noexcept;
     hart *take_kept(std::uint64_t grace) noexcept;
     hart *take_kept_of_sleeper() noexcept;

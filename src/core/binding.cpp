@@ -61,7 +61,7 @@ sys::cpu_set cpus_or_all(const place &p) noexcept {
 
 void drop_thread(place &p, const carrier *k) noexcept {
     p.lock.lock();
-    thread_of_kind(p, k) = 0;
+    if (thread_of_kind(p, k) == k->kernel_id) thread_of_kind(p, k) = 0; // else another one follows the hart by now
     p.lock.unlock();
 }
 
@@ -97,11 +97,13 @@ void bind_slowly(carrier *k) noexcept {
     if (!k->bound && !(k->bound = new (std::nothrow) binding)) return;
     binding &b = *k->bound;
     const int hart = k->carried->id;
-    if (b.hart == hart) return;
+    const std::uint32_t version = all[hart].version.load(std::memory_order_relaxed);
+    if (b.hart == hart && b.version == version) return; // it has followed the hart since, or knows of no change
     if (b.hart >= 0)
         drop_thread(all[b.hart], k);
     else if (k->adopted)
         sys::get_thread_cpus(0, b.outside);
+    b.version = version; // what follow() finds is newer, if anything
     follow(all[hart], k);
     b.hart = hart;
 }
@@ -153,8 +155,9 @@ int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept {
     if (!harts_are_bound.exchange(true, std::memory_order_relaxed))
         visit_carriers( // workers that started before; later ones see the flag, since both take the list's lock
             [](const carrier *k, void *argument) {
-                if (k->adopted || !k->own) return;
-                place &p = static_cast<place *>(argument)[k->own->id];
+                const struct hart *own = k->own.load(std::memory_order_relaxed);
+                if (!own) return;
+                place &p = static_cast<place *>(argument)[own->id];
                 p.lock.lock();
                 p.worker = k->kernel_id;
                 p.lock.unlock();

@@ -13,8 +13,9 @@ namespace comity::core {
 
 // For each carrier that ever carried a bound hart.
 struct binding {
-    sys::cpu_set outside; // adopted: its own mask, to be given back
-    int hart = -1;        // the one whose CPUs its kernel thread has; -1: none's
+    sys::cpu_set outside;      // adopted: its own mask, to be given back
+    std::uint32_t version = 0; // of the hart's CPUs, when it began to follow it
+    int hart = -1;             // the one whose CPUs its kernel thread has; -1: none's
 };
 
 // Some hart is or was bound; never false again.

@@ -397,7 +397,7 @@ carrier *worker_of(hart *h) noexcept {
     auto *k = new (std::nothrow) carrier;
     if (!k) return nullptr;
     h->worker = k;
-    k->own = h;
+    k->own.store(h, std::memory_order_relaxed);
     note_awake();
     if (sys::start_kernel_thread(worker_main, k, 0) != 0) {
         note_asleep();

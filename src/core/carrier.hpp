@@ -98,7 +98,7 @@ struct alignas(64) carrier {
     carrier *next = nullptr;                        // in the base scheduler's queue of waiters
     carrier *all_next = nullptr;                    // every carrier, for statistics; under the registry's lock
     int kernel_id = 0;
-    hart *own = nullptr;      // workers: the hart that they are made for
+    std::atomic<hart *> own{nullptr}; // workers: the hart whose worker it is; written by whoever holds the hart
     binding *bound = nullptr; // null: it never carried a bound hart
     waiter native_waiter;     // the native context's, while it waits with a deadline
 };

@@ -37,6 +37,17 @@ struct unit_hooks {
 
 } // namespace core
 
+// A set of harts, by their numbers.
+class hart_set {
+public:
+    static constexpr unsigned most = 1024;
+    bool has(unsigned hart) const noexcept { return hart < most && (words_[hart / 64] >> (hart % 64) & 1) != 0; }
+    void add(unsigned hart) noexcept { words_[hart / 64] |= std::uint64_t{1} << (hart % 64); }
+
+private:
+    std::uint64_t words_[most / 64] = {};
+};
+
 // A scheduler that takes units. Its sched::hooks->units is not null.
 struct unit_scheduler : core::sched {
     // So often a hart takes from its own queues before it looks beyond them.
@@ -55,6 +66,10 @@ struct unit_scheduler : core::sched {
         alignas(64) core::spinlock lock;
         core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
         std::atomic<std::uint32_t> ready{0};             // how many; written under lock
+        // How many of these have an affinity: not every hart may take them. Written under lock.
+        std::atomic<std::uint32_t> kept{0};
+        // Is the hart in the scheduler or below it? Written by whoever holds the hart ("Affinity": README.md).
+        std::atomic<bool> here{false};
 
         // The newest fresh unit, if this function runs it; else null, and it stays.
         unit *pop_if_run_by(void (*run)(unit *, core::carrier *) noexcept) noexcept {
@@ -91,6 +106,14 @@ struct unit_scheduler : core::sched {
     // Are units run in an order of the scheduler's, so that also what could go on at once waits its turn? A hint.
     std::atomic<bool> ordered{false};
     bool keeps_order() const noexcept { return ordered.load(std::memory_order_relaxed); }
+    // The harts that may run the thread whose function this context executes; null: any. Itself null, and nobody asks,
+    // until a thread with an affinity is created in the scheduler.
+    using affinity_function = const hart_set *(*)(const core::context *) noexcept;
+    std::atomic<affinity_function> affinity{nullptr};
+    const hart_set *affinity_of(const core::context *c) const noexcept {
+        const affinity_function ask = affinity.load(std::memory_order_relaxed);
+        return ask ? ask(c) : nullptr;
+    }
     bool implicit = false; // opened for the first thread that its registrant created, who may not know of it
 
     // There is one hart: what only harts touch has no rival.

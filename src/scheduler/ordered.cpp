@@ -92,7 +92,9 @@ void work_stealing::line_up(slot &s, context *first, context *last, unsigned n, 
     if (shared) s.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
     const bool goes_home = !p && first->home;
-    if (p) {
+    if (p && s.owner->affinity_of(first)) {
+        append(s, first, last, n); // one that yields, on a hart of its set: it stays there
+    } else if (p) {
         last->next = nullptr;
         for (context *next; first; first = next) {
             next = first->next; // before anybody can have the context
@@ -185,11 +187,22 @@ void work_stealing::replace(policy *next) noexcept {
 void work_stealing::move_queues(policy *to) noexcept {
     for (unsigned i = 0; i <= harts; ++i) {
         slot &s = slots[i];
+        context *kept = nullptr, *last = nullptr;
+        unsigned n = 0;
         while (context *c = s.first) {
             s.first = c->next;
             s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-            hand(to, unit_of(c), occasion::ready);
+            uncount_kept(s, c);
+            if (!affinity_of(c)) {
+                hand(to, unit_of(c), occasion::ready);
+                continue;
+            }
+            c->next = nullptr; // stands where it may run, whatever the order
+            (kept ? last->next : kept) = c;
+            last = c;
+            ++n;
         }
+        if (kept) append(s, kept, last, n);
         while (unit *u = s.fresh.steal()) hand(to, u, occasion::created);
     }
 }

@@ -73,7 +73,9 @@ constexpr core::sched_hooks hooks{other_work,
                                   unblock_all,
                                   &unit_callbacks,
                                   [](core::sched *s, const carrier *k) noexcept -> void * {
-                                      return &static_cast<work_stealing *>(s)->slots[k->carried->id];
+                                      auto &own = static_cast<work_stealing *>(s)->slots[k->carried->id];
+                                      own.here.store(true, std::memory_order_relaxed);
+                                      return &own;
                                   },
                                   [](core::sched *s) noexcept {
                                       auto *own = static_cast<work_stealing *>(s);
@@ -153,10 +155,13 @@ void work_stealing::make_ready(context *first, context *last, unsigned n) noexce
     // A context that is ready may run and end the scheduler before we are done here, unless our own hart is in it.
     const bool inside = k && k->carried && k->current_sched == this;
     if (!inside) pin();
-    if (first->home)
+    unsigned others = n;
+    if (has_affinities() && !first->home) [[unlikely]]
+        first = line_up_kept(first, last, others);
+    if (first && first->home)
         core::post_home(first);
-    else
-        line_up(slots[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, n,
+    else if (first)
+        line_up(slots[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, others,
                 occasion::ready);
     if (!inside || !alone()) call_harts(n); // else the one hart there is comes to it
     if (!inside) unpin();
@@ -182,6 +187,8 @@ void work_stealing::enqueue(slot &s, context *first, context *last, unsigned n) 
 // With the slot's lock, where it is needed.
 void work_stealing::append(slot &s, context *first, context *last, unsigned n) noexcept {
     last->next = nullptr;
+    if (s.owner->affinity.load(std::memory_order_relaxed)) [[unlikely]]
+        count_kept(s, first);
     (s.first ? s.last->next : s.first) = first;
     s.last = last;
     s.ready.store(s.ready.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -220,12 +227,17 @@ void work_stealing::child_wants(core::sched *child) noexcept {
 
 // ---- Work is found
 
-bool work_stealing::has_work(const carrier *k) noexcept { return core::home_ready(k, this) || has_queued(); }
+// What other harts keep for themselves does not count.
+bool work_stealing::has_work(const carrier *k) noexcept { return core::home_ready(k, this) || has_queued(work_of(k)); }
 
-bool work_stealing::has_queued() noexcept {
+bool work_stealing::has_queued(const slot *own) noexcept {
     if (!children_.empty()) return true;
-    for (unsigned i = 0; i <= harts; ++i)
-        if (slots[i].ready.load(std::memory_order_relaxed) != 0 || !slots[i].fresh.empty()) return true;
+    for (unsigned i = 0; i <= harts; ++i) {
+        const slot &s = slots[i];
+        const std::uint32_t ready = s.ready.load(std::memory_order_relaxed);
+        if ((ready != 0 && (!own || &s == own || ready > s.kept.load(std::memory_order_relaxed))) || !s.fresh.empty())
+            return true;
+    }
     return in_order() && has_in_order();
 }
 
@@ -237,6 +249,8 @@ context *work_stealing::take_ready(slot &s) noexcept {
     if (c) {
         s.first = c->next;
         s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        if (s.kept.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            uncount_kept(s, c);
     }
     if (shared) s.lock.unlock();
     return c;
@@ -252,6 +266,7 @@ context *work_stealing::take(const void *what) noexcept {
         (before ? before->next : own.first) = c->next;
         if (own.last == c) own.last = before;
         own.ready.store(own.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        uncount_kept(own, c);
     }
     if (shared) own.lock.unlock();
     return c;
@@ -282,7 +297,7 @@ context *work_stealing::steal_ready(carrier *k, unsigned from) noexcept {
     for (unsigned i = 0; i < harts; ++i) {
         unsigned victim = (own + 1 + (from + i) % harts) % (harts + 1);
         if (near_first) victim = i == 0 ? harts : victims_->at(own, i - 1, random);
-        if (context *c = take_ready(slots[victim])) {
+        if (context *c = take_ready_for(slots[victim], own)) {
             if (victim != harts) ++k->count.steals;
             return c;
         }
@@ -348,6 +363,7 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
         if (context *c = steal_ready(k)) core::resume(k, c);
         if (!wait_for_work(k)) {
             tell_closer();
+            if (stays_for_kept(k, own)) continue;
             core::yield(k);
         }
         if (!own.fresh.empty()) return;
@@ -359,6 +375,7 @@ void work_stealing::look_beyond(carrier *k) noexcept {
     if (should_give_way(k)) give_way(k);
     if (is_surplus()) leave_if_surplus(k);
     settle(*work_of(k));
+    if (has_affinities()) take_absent(k);
     const unsigned turn = work_of(k)->turns.load(std::memory_order_relaxed) / turns_at_home;
     for (unsigned i = 0; i < 4; ++i) {
         switch ((turn + i) % 4) {
@@ -391,6 +408,7 @@ bool work_stealing::should_give_way(carrier *k) noexcept {
 }
 
 void work_stealing::give_way(carrier *k) noexcept {
+    leaves(*work_of(k));
     if (has_queued()) core::give_way(k);
     tell_closer(); // as in next()
     core::yield(k);
@@ -405,7 +423,11 @@ void work_stealing::start_here(carrier *k) noexcept {
 
 // A program's own thread stays: it would bring its hart back as soon as its own computation goes on.
 void work_stealing::leave_if_surplus(carrier *k) noexcept {
-    if (!k->adopted) core::leave_surplus(k, most.load(std::memory_order_relaxed), has_queued());
+    if (k->adopted) return;
+    slot &own = *work_of(k);
+    leaves(own);
+    core::leave_surplus(k, most.load(std::memory_order_relaxed), has_queued());
+    own.here.store(true, std::memory_order_relaxed);
 }
 
 // A hart of a root waits a little before it leaves: new work mostly follows soon.

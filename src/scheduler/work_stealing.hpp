@@ -69,9 +69,11 @@ private:
     std::uint64_t turns_taken() const noexcept;
     bool leaves_to_others(const slot &own, patience &left) noexcept;
     void look_beyond(carrier *k) noexcept;
-    bool has_queued() noexcept;
+    bool has_queued(const slot *own = nullptr) noexcept;
     void put_back(context *c) noexcept;
     void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
+    static void count_kept(slot &s, const context *first) noexcept;
+    static void uncount_kept(slot &s, const context *c) noexcept;
     static void append(slot &s, context *first, context *last, unsigned n) noexcept;
     void leave_if_surplus(carrier *k) noexcept;
     bool is_surplus() const noexcept {
@@ -79,6 +81,15 @@ private:
     }
 
     // With a policy: ordered.cpp.
+    // With threads that have an affinity: affinity.cpp.
+    bool has_affinities() const noexcept { return affinity.load(std::memory_order_relaxed) != nullptr; }
+    context *line_up_kept(context *first, context *&last, unsigned &n) noexcept;
+    slot &choose_slot(const hart_set &set) noexcept;
+    context *take_ready_for(slot &s, unsigned hart) noexcept;
+    bool stays_for_kept(carrier *k, slot &own) noexcept;
+    bool take_absent(carrier *k) noexcept;
+    void leaves(slot &own) noexcept;
+
     bool in_order() const noexcept {
         return policy_.load(std::memory_order_relaxed) || spare_count_.load(std::memory_order_relaxed) != 0;
     }

@@ -131,6 +131,12 @@ inline bool valid(const comity_thread_attr_t &a) noexcept {
     return which < number_of_techniques && a.stack_size <= UINT32_MAX;
 }
 
+// With an affinity, which is not for stackless threads, it takes the slow way.
+inline bool is_usual(const comity_thread_attr_t &a) noexcept { return a.hart_count == 0 && valid(a); }
+inline bool is_possible(const comity_thread_attr_t &a) noexcept {
+    return valid(a) && (a.hart_count == 0 || a.technique != COMITY_TECHNIQUE_STACKLESS);
+}
+
 inline bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_size == 0 && !a.own_tls; }
 
 // Fills in a fresh descriptor. The attributes are valid.

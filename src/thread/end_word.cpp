@@ -53,7 +53,8 @@ void end_word::wake(std::uintptr_t word) noexcept {
 void end_word::park(context *c, void *self) {
     carrier *k = core::current_carrier();
     std::uintptr_t me = reinterpret_cast<std::uintptr_t>(c), before = open;
-    if (const unit_scheduler::slot *w = work_of(k); w && w->owner->keeps_order()) me |= in_turn;
+    if (const unit_scheduler::slot *w = work_of(k); w && (w->owner->keeps_order() || w->owner->affinity_of(c)))
+        me |= in_turn;
     core::chaos_point();
     if (static_cast<end_word *>(self)->replace_open(me, before)) core::block(k, c);
     core::resume(k, c);
@@ -80,6 +81,8 @@ bool end_word::spin(const carrier *k, std::int64_t deadline) const noexcept {
 
 void end_word::stop(context *c) noexcept {
     core::sched *s = c->on->current_sched;
+    if (const unit_scheduler::slot *w = work_of(c->on); w && w->owner->affinity_of(c))
+        return core::pause(c, park, this);
     waiting w{this, c};
     if (s->hooks && s->hooks->switch_to_other && s->hooks->switch_to_other(s, c, left_behind, &w)) return;
     core::pause(c, park, this);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace comity {
 
@@ -24,6 +25,10 @@ struct thread_extension {
     comity_cleanup_t *cleanup = nullptr; // newest first; the thread's
     key_value *values = nullptr;         // by key; the thread's
     std::uint32_t number_of_values = 0;
+    // The harts that may run it; null: any. Its function waits here until it is on one of them. Written while it does
+    // not stand in a queue: before it is launched, then by the thread.
+    std::unique_ptr<hart_set> harts;
+    void *(*fn)(void *) = nullptr;
     // Under name_lock; by whoever names it.
     core::spinlock name_lock;
     char name[COMITY_THREAD_NAME_MAX + 1] = {};
@@ -35,6 +40,18 @@ inline thread_extension *extension_of(const thread *t) noexcept {
 }
 // The same, and makes one; null: no memory. Any thread.
 thread_extension *extend(thread *t) noexcept;
+
+// Makes a thread that has not been launched one that runs on these harts only. Returns 0, EINVAL, ENOMEM.
+int set_affinity(thread *t, const int *harts, std::size_t n) noexcept;
+// A thread that was prepared is given to its scheduler, which has to ask from now on.
+void announce_affinity(const thread *t) noexcept;
+// For a thread that begins again: what it had.
+void keep_affinity(thread *t, std::unique_ptr<hart_set> harts) noexcept;
+
+inline bool has_affinity(const thread *t) noexcept {
+    const thread_extension *x = extension_of(t);
+    return x && x->harts;
+}
 
 // The calling thread, or null.
 inline thread *own_thread() noexcept { return thread_of(core::current_context()); }

@@ -95,6 +95,8 @@ int comity_thread_migrate(int hart) {
     place p;
     if (const int error = find_place(p)) return error;
     if (p.c->home) return EPERM;
+    if (const hart_set *set = p.work->owner->affinity_of(p.c); set && !set->has(static_cast<unsigned>(hart)))
+        return EINVAL;
     if (p.work->hart != static_cast<unsigned>(hart))
         core::pause(p.c, go_to_hart, reinterpret_cast<void *>(static_cast<std::uintptr_t>(hart)));
     return 0;

@@ -1,7 +1,9 @@
 // Threads that are kept after their end, to run again.
+#include "thread/extension.hpp"
 #include "thread/technique/technique.hpp"
 
 #include <cerrno>
+#include <utility>
 
 using namespace comity;
 
@@ -22,12 +24,21 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
     core::carrier *k = core::current_carrier();
     unit_scheduler::slot *w = k ? work_of(k) : nullptr;
     if (!w) return EPERM;
-    if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
+    std::unique_ptr<hart_set> harts;
+    if (t->extended.load(std::memory_order_relaxed)) {
+        harts = std::move(extension_of(t)->harts);
+        free_extension(t);
+    }
+    if (harts && !extend(t)) {
+        dispose(t, k);
+        return ENOMEM;
+    }
     t->run = is_plain(t) ? how(t).run : how(t).run_special;
     t->kind &= thread::with_tls; // its frames are no longer those of who prepared it
     t->fn = fn;
     t->value = arg;
     t->owner = w->owner;
+    if (harts) keep_affinity(t, std::move(harts));
     t->join.begin(end_word::open);
     return comity_thread_launch(t);
 }

@@ -62,18 +62,20 @@ void take_turns(const comity_thread_attr_t &a) noexcept {
     if (!t) return ENOMEM;
     dress(t, w->owner, a, fn);
     made = t;
-    if (!how(t).eager) return 0;
     carrier *k = core::current_carrier();
-    int error = 0;
-    if ((t->c = take_context(t, k, error))) return 0;
+    int error = a.hart_count != 0 ? set_affinity(t, a.harts, a.hart_count) : 0;
+    if (error == 0 && (!how(t).eager || (t->c = take_context(t, k, error)))) return 0;
+    if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
     give_back_descriptor(t, k);
     if (w->owner->implicit) end_if_idle(k);
     return error;
 }
 
 // A parent that is bound to its kernel thread, or stands where nothing can be stopped, cannot wait in the queue.
+// One with an affinity must not be taken from there by everybody.
 bool may_start_child(const thread *t, const context *parent) noexcept {
-    return !parent->home && parent->owner == t->owner && parent != &parent->on->transition;
+    return !t->owner->affinity_of(parent) && !parent->home && parent->owner == t->owner &&
+           parent != &parent->on->transition;
 }
 
 int start_child(thread *t, carrier *k) noexcept {
@@ -106,7 +108,7 @@ int start_child(thread *t, carrier *k) noexcept {
 // Whatever is not the usual case of comity_thread_create.
 [[gnu::noinline]] int create_slowly(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
                                     void *arg) noexcept {
-    if (!fn || !valid(a) || (!out && !a.detached)) return EINVAL;
+    if (!fn || !is_possible(a) || (!out && !a.detached)) return EINVAL;
     take_turns(a);
     thread *t = nullptr;
     if (const int error = prepare(t, a, fn)) return error;
@@ -120,7 +122,11 @@ int start_child(thread *t, carrier *k) noexcept {
 
 // May the calling context run the thread? What runs on a transition context cannot be stopped, and a stackless thread
 // must not be: where the caller has its own TLS the transition context cannot stand in for it.
+// Nor does a thread run on a stack that must be elsewhere, if it or the joiner has an affinity.
 bool may_run(const thread *t, const carrier *k) noexcept {
+    if (t->owner->affinity.load(std::memory_order_relaxed) && (has_affinity(t) || t->owner->affinity_of(k->current)))
+        [[unlikely]]
+        return false;
     if (t->how == COMITY_TECHNIQUE_STACKLESS) return k->current->shares_tls || core::on_transition(k);
     return !core::on_transition(k);
 }
@@ -162,7 +168,7 @@ void comity_threads_end(void) {
 
 int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void **data) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
-    if (!fn || !out || !valid(a)) return EINVAL;
+    if (!fn || !out || !is_possible(a)) return EINVAL;
     take_turns(a);
     thread *t = nullptr;
     if (const int error = prepare(t, a, fn)) return error;
@@ -185,6 +191,8 @@ int comity_thread_launch(comity_thread_t *handle) {
         k = core::current_carrier();
     }
     t->owner = w->owner; // which may be another one than where it was prepared
+    if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
+        announce_affinity(t);
     return launch(t, k, w);
 }
 
@@ -192,7 +200,7 @@ int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
-    if (!w || !fn || !out || !valid(a) || is_turn(w->created)) [[unlikely]]
+    if (!w || !fn || !out || !is_usual(a) || is_turn(w->created)) [[unlikely]]
         return create_slowly(out, a, fn, arg);
     hart_cache &cache = caches[w->hart];
     const bool eager = techniques[a.technique].eager;

@@ -1,4 +1,5 @@
 // Threads that are created for another scheduler than the caller's. README.md, "From outside".
+#include "thread/extension.hpp"
 #include "thread/technique/technique.hpp"
 
 #include "comity/pool.h"
@@ -19,6 +20,7 @@ void count_created(unit_scheduler *s, const carrier *k) noexcept { s->slots[k->c
 void count_ended(unit_scheduler *s, const carrier *k) noexcept { s->slots[k->carried->id].add_ended(); }
 
 int hand_over(thread *t, unit_scheduler *s, comity_pool_t *pool, const carrier *k) noexcept {
+    if (t->extended.load(std::memory_order_relaxed)) announce_affinity(t);
     count_created(s, k);
     if (pool) {
         if (const int error = comity_pool_push(pool, reinterpret_cast<comity_unit_t *>(static_cast<unit *>(t)))) {
@@ -47,8 +49,9 @@ int prepare_under(unit_scheduler *s, thread *&made, const comity_thread_attr_t &
     if (!t && !(t = make_descriptors(cache))) return ENOMEM;
     dress(t, s, a, fn);
     made = t;
-    int error = 0;
-    if (!how(t).eager || (t->c = take_context(t, k, error))) return 0;
+    int error = a.hart_count != 0 ? set_affinity(t, a.harts, a.hart_count) : 0;
+    if (error == 0 && (!how(t).eager || (t->c = take_context(t, k, error)))) return 0;
+    if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
     give_back_descriptor(t, k);
     return error;
 }
@@ -68,7 +71,7 @@ extern "C" {
 int comity_thread_create_under(struct comity_scheduler *scheduler, struct comity_pool *pool, comity_thread_t **out,
                                const comity_thread_attr_t *attr, void *(*fn)(void *), void *arg) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
-    if (!fn || !valid(a) || (!out && !a.detached)) return EINVAL;
+    if (!fn || !is_possible(a) || (!out && !a.detached)) return EINVAL;
     if (const int error = bad_scheduler(scheduler)) return error;
     unit_scheduler *s = unwrap(scheduler);
     carrier *k = core::enter_comity();
@@ -86,7 +89,7 @@ int comity_thread_create_under(struct comity_scheduler *scheduler, struct comity
 int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_thread_t **out,
                                 const comity_thread_attr_t *attr, void *(*fn)(void *), void **data) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
-    if (!fn || !out || !valid(a)) return EINVAL;
+    if (!fn || !out || !is_possible(a)) return EINVAL;
     if (const int error = bad_scheduler(scheduler)) return error;
     carrier *k = core::enter_comity();
     thread *t = nullptr;
