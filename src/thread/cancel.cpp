@@ -44,11 +44,8 @@ bool open_to_cancel(thread *t, interruption &i) noexcept {
 void close_to_cancel(thread *t) noexcept {
     t->waits.store(nullptr, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[cancel]
-    const thread_extension *x = extension_of(t);
-    if (!x) [[likely]]
-        return;
-    for (unsigned i = 0; x->state.load(std::memory_order_acquire) & thread_extension::taking; ++i) // acquire[taking]
-        i < 200 ? sys::cpu_relax() : sys::yield_kernel_thread();
+    if (const thread_extension *x = extension_of(t)) [[unlikely]]
+        await_taker(x);
 }
 
 namespace {
@@ -73,8 +70,12 @@ void end_wait(const thread *t, thread_extension *x) noexcept {
     x->state.fetch_and(~thread_extension::taking, std::memory_order_release); // release[taking]
     if (c) core::unblock(c);
     if (!needs_hart) return;
-    carrier *k = core::enter_comity(); // while the caller holds the only hart, the thread stays where it is
-    if ((c = take_waiting(t))) core::unblock(c);
+    carrier *k = core::enter_comity();
+    // Meanwhile it may have ended, and the descriptor be another thread's. But who waits stays where it is while the
+    // caller holds the only hart.
+    i = t->waits.load(std::memory_order_acquire); // acquire[thread-waits]
+    if (i && is_cancelled(extension_of(t)))
+        if ((c = take_waiting(t))) core::unblock(c);
     core::leave_comity(k);
 }
 

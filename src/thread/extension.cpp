@@ -1,5 +1,8 @@
 #include "thread/extension.hpp"
 
+#include "core/chaos.hpp"
+#include "sys/clock.hpp"
+#include "sys/kernel_thread.hpp"
 #include "thread/technique/technique.hpp"
 
 #include <cstdlib>
@@ -7,23 +10,34 @@
 
 namespace comity {
 
+// Whoever uses it marks it: the thread that finds what another one has just made ends by its own mark.
 thread_extension *extend(thread *t) noexcept {
-    if (thread_extension *x = extension_of(t)) return x;
-    auto *made = new (std::nothrow) thread_extension;
-    if (!made) return nullptr;
-    thread_extension *there = nullptr;
-    if (!t->more.compare_exchange_strong(there, made, std::memory_order_acq_rel)) { // acq_rel[thread-more]
-        delete made;
-        return there;
+    thread_extension *there = extension_of(t);
+    if (!there) {
+        auto *made = new (std::nothrow) thread_extension;
+        if (!made) return nullptr;
+        const bool is_first =
+            t->more.compare_exchange_strong(there, made, std::memory_order_acq_rel); // acq_rel[thread-more]
+        core::chaos_point();
+        if (is_first)
+            there = made;
+        else
+            delete made;
     }
-    t->extended.store(1, std::memory_order_relaxed);
-    return made;
+    if (t->extended.load(std::memory_order_relaxed) == 0) t->extended.store(1, std::memory_order_relaxed);
+    return there;
+}
+
+void await_taker(const thread_extension *x) noexcept {
+    for (unsigned i = 0; x->state.load(std::memory_order_acquire) & thread_extension::taking; ++i) // acquire[taking]
+        i < 200 ? sys::cpu_relax() : sys::yield_kernel_thread();
 }
 
 // Cleanup handlers come first, as they may use the thread's values.
 void end_extension(thread *t) noexcept {
     thread_extension *x = extension_of(t);
     x->state.fetch_or(thread_extension::ending, std::memory_order_relaxed);
+    await_taker(x); // whose request may be why it ends, and who then has no right to the handle any more
     while (comity_cleanup_t *c = x->cleanup) {
         x->cleanup = c->before;
         c->fn(c->arg);

@@ -61,7 +61,8 @@ inline bool is_cancelled(std::uintptr_t state) noexcept {
     return (state & (thread_extension::bits & ~thread_extension::taking)) == thread_extension::requested;
 }
 inline bool is_cancelled(const thread_extension *x) noexcept {
-    return x && is_cancelled(x->state.load(std::memory_order_relaxed));
+    // With the request comes what its maker did before: the extension is marked.
+    return x && is_cancelled(x->state.load(std::memory_order_acquire)); // acquire[suspend]
 }
 // Takes the context out of the state and sets bits in it; null: the thread is not suspended, or a request to cancel it
 // means nothing to it now. The thread may be gone when the context is made ready. The first request to a thread that
@@ -70,6 +71,9 @@ core::context *take_suspended(thread_extension *x, std::uintptr_t set, std::uint
 // At a cancellation point: if the calling thread was cancelled it ends here, or, if it unwinds by itself, the result is
 // ECANCELED; else 0. May switch.
 int cancel_here() noexcept;
+
+// Returns when nobody has `taking` set. The thread itself.
+void await_taker(const thread_extension *x) noexcept;
 
 // The destructors of the values that the calling thread has, in rounds.
 void destroy_values(thread_extension *x) noexcept;

@@ -1,7 +1,8 @@
 // A thread that suspends itself, and those who resume and cancel it: src/thread/suspend.cpp (park_suspended,
-// take_suspended, comity_thread_resume), cancel.cpp (comity_thread_cancel, cancel_here) and extension.cpp
-// (end_extension). The thread frees its extension when it has ended, as one that is detached does: who resumes it has
-// no right to the handle from then on. Variants: the thread may be cancelled; it has disabled that; it is ending, and
+// take_suspended, comity_thread_resume), cancel.cpp (comity_thread_cancel, cancel_here, end_wait) and extension.cpp
+// (end_extension). The thread frees its extension when it has ended, as one that is detached or joined by somebody else
+// does: whoever resumes or cancels it has no right to the handle from then on. How a request ends other waits is the
+// matter of cancel_wait.cpp. Variants: the thread may be cancelled; it has disabled that; it is ending, and
 // its cleanup handler suspends itself.
 #include "checker.hpp"
 
@@ -19,14 +20,15 @@ enum bug {
     requests_after_it_woke,
     looks_again_after_it_woke,
     cancel_wakes_it_all_the_same,
-    heeds_a_request_all_the_same
+    heeds_a_request_all_the_same,
+    ends_without_waiting
 };
 
 enum class phase { cancellable, disabled, ending };
 
 template <phase P> struct suspend : rl::test_suite<suspend<P>, 3> {
-    static constexpr unsigned requested = 1, disabled = 2, ending = 4, bits = 7;
-    static constexpr unsigned suspended = 8; // stands for the context
+    static constexpr unsigned requested = 1, disabled = 2, ending = 4, taking = 8, bits = 15;
+    static constexpr unsigned suspended = 16; // stands for the context
     atomic<unsigned> state_;
     var<int> extension; // 1: it is there
     var<int> saved;     // the context: written when the thread is off its stack, read by whoever makes it ready
@@ -55,7 +57,8 @@ template <phase P> struct suspend : rl::test_suite<suspend<P>, 3> {
     }
 
     // ---- The thread
-    bool is_cancelled() { return (state().load(mo_relaxed, $) & bits) == requested; }
+    static bool is_cancelled(unsigned state) { return (state & (bits & ~taking)) == requested; }
+    bool is_cancelled() { return is_cancelled(state().load(mo_acquire, $)); } // acquire[suspend]
     bool enters(unsigned &now) {
         if (seeded(parks_by_store)) {
             state().store(now | suspended, mo_release, $);
@@ -68,7 +71,7 @@ template <phase P> struct suspend : rl::test_suite<suspend<P>, 3> {
         if (!seeded(enters_before_it_is_saved)) saved($) = 1;
         unsigned now = state().load(mo_relaxed, $);
         do {
-            const bool heeds = seeded(heeds_a_request_all_the_same) ? now & requested : now == requested;
+            const bool heeds = seeded(heeds_a_request_all_the_same) ? now & requested : is_cancelled(now);
             if (heeds && !seeded(parks_blindly)) return;
         } while (!enters(now));
         if (seeded(enters_before_it_is_saved)) saved($) = 1;
@@ -89,6 +92,7 @@ template <phase P> struct suspend : rl::test_suite<suspend<P>, 3> {
         }
         state().fetch_or(ending, mo_relaxed, $);
         rl::linear_backoff b;
+        while (!seeded(ends_without_waiting) && state().load(mo_acquire, $) & taking) b.yield($); // acquire[taking]
         while (holds_.load(mo_acquire, $) != 0) b.yield($);
         extension($) = 0; // free_extension
     }
@@ -99,7 +103,8 @@ template <phase P> struct suspend : rl::test_suite<suspend<P>, 3> {
         for (;;) {
             const bool kept = seeded(cancel_wakes_it_all_the_same) ? false : before & (disabled | ending);
             const bool takes = set == 0 || !kept;
-            const unsigned after = (takes ? before & bits : before) | set;
+            unsigned after = (takes ? before & bits : before) | set;
+            if (set != 0 && before == 0) after |= taking;
             if (seeded(takes_by_store))
                 state().store(after, mo_release, $);
             else if (!state().compare_exchange_weak(before, after, unless(takes_relaxed, mo_acq_rel),
@@ -117,17 +122,15 @@ template <phase P> struct suspend : rl::test_suite<suspend<P>, 3> {
     }
     void cancel() {
         unsigned before = 0;
-        const bool late = seeded(requests_after_it_woke);
-        if (take_suspended(late ? 0 : requested, before)) {
-            if (!late) let_go();
+        const bool late = seeded(requests_after_it_woke), suspends = take_suspended(late ? 0 : requested, before);
+        if (!late) let_go(); // the request may be what ends it
+        if (suspends)
             unblock(by_cancel_);
-            if (late) state().fetch_or(requested, mo_acq_rel, $);
-            if (seeded(looks_again_after_it_woke)) before = state().load(mo_relaxed, $);
-            if (!late) return;
-        } else if (late) {
-            state().fetch_or(requested, mo_acq_rel, $);
-        }
-        let_go();
+        else if (!late && before == 0)
+            state().fetch_and(~taking, mo_release, $); // release[taking]
+        if (late) state().fetch_or(requested, mo_acq_rel, $);
+        if (late) let_go();
+        if (seeded(looks_again_after_it_woke)) before = state().load(mo_relaxed, $);
     }
     void thread(unsigned id) {
         if (id == 0) return owner();
@@ -141,11 +144,12 @@ template <phase P> struct suspend : rl::test_suite<suspend<P>, 3> {
     }
 };
 
-const registration here{{"suspend",
-                         {"parks_relaxed", "takes_relaxed", "enters_before_it_is_saved", "parks_blindly",
-                          "parks_by_store", "takes_by_store", "requests_after_it_woke", "looks_again_after_it_woke"},
-                         search<suspend<phase::cancellable>>,
-                         {2, 20000}}};
+const registration here{
+    {"suspend",
+     {"parks_relaxed", "takes_relaxed", "enters_before_it_is_saved", "parks_blindly", "parks_by_store",
+      "takes_by_store", "requests_after_it_woke", "looks_again_after_it_woke", "", "", "ends_without_waiting"},
+     search<suspend<phase::cancellable>>,
+     {2, 20000}}};
 const registration not_now{{"suspend_disabled",
                             {"parks_relaxed", "takes_relaxed", "enters_before_it_is_saved", "", "parks_by_store",
                              "takes_by_store", "", "", "cancel_wakes_it_all_the_same", "heeds_a_request_all_the_same"},
