@@ -11,6 +11,10 @@ CLEAN = {
     "src/core/arch/switch.S": "",
     "src/core/table.inc": "1,\n" * 5000,
     "build/x.cpp": "",
+    "tests/model/park.cpp": 'const registration here{{"park", {"wakes_nobody"}, search<park>, {1, 2}}};',
+    "tests/model/wake.pml": "",
+    "tests/README.md": "| park and wake | `park`, `wake` |\n",
+    "src/core/park/README.md": "`word_`\n\n*Model:* `park` (`wakes_nobody`,\n`wake`). Test: `a_test`.\n\n`other`\n",
 }
 
 
@@ -34,6 +38,13 @@ class CheckTree(TreeCase):
 
     def test_finds_a_file_that_is_too_long(self):
         self.assert_found(CLEAN | {"src/core/long.cpp": "int x;\n" * 701}, "src/core/long.cpp:701:", "701 lines")
+
+    def test_finds_a_model_that_is_not_there(self):
+        self.assert_found(CLEAN | {"docs/b.md": "*Model:* `park`,\n`sleep`\n"}, "docs/b.md:2:", "sleep")
+
+    def test_finds_a_model_that_the_table_does_not_name(self):
+        model = 'const registration two{\n    {"leave",\n {}}};'
+        self.assert_found(CLEAN | {"tests/model/leave.cpp": model}, "tests/README.md:1:", "leave")
 
 
 if __name__ == "__main__":
