@@ -85,9 +85,13 @@ public:
         return item;
     }
 
-    // The owner; a hint that thieves may make too high.
-    std::int64_t size() const noexcept {
-        return bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_relaxed);
+    // The owner: has no thief taken anything since the owner looked last?
+    bool is_untouched() const noexcept { return top_.load(std::memory_order_relaxed) == seen_top_; }
+    // The owner: how many it holds, or more: thieves may have taken some since the owner looked last. look() looks.
+    std::int64_t most_size() const noexcept { return bottom_.load(std::memory_order_relaxed) - seen_top_; }
+    std::int64_t look() noexcept {
+        seen_top_ = top_.load(std::memory_order_acquire); // acquire[deque-top]
+        return most_size();
     }
     // Anybody; a hint.
     bool empty() const noexcept {

@@ -15,6 +15,7 @@ inline thread *enter_rank(team *tm, unsigned rank) noexcept {
         self = t;
     }
     t->size = tm->size;
+    t->at_once_depth = tm->size == 1 ? 0 : never_at_once;
     t->shares = tm->shares;
     t->singles = tm->singles;
     if (t->changed || tm->group) [[unlikely]] { // else the implicit task is as new, and its cache line is not touched

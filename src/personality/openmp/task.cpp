@@ -8,18 +8,13 @@
 
 #include "core/chaos.hpp"
 #include "personality/openmp/region.hpp"
+#include "personality/openmp/task_fast.hpp"
 #include "personality/openmp/task_run.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp {
 namespace {
-
-// A rank that has this many tasks in its deque, all of them closer to the root than the task that it makes, runs that
-// one at once; and any if it has `most`. (README.md, "Which task is queued".)
-constexpr std::int64_t few = 4, most = 256;
-// Tasks that run at once inside each other: no deeper than this, for the stack's sake.
-constexpr unsigned most_nested = 100;
 
 bool is_cancelled(const thread *t, const taskgroup *group) noexcept {
     for (; group; group = group->workshare ? group->outer : nullptr)
@@ -40,46 +35,25 @@ void *allocate_far(std::size_t size, std::size_t alignment) noexcept {
     return data;
 }
 
-[[gnu::noinline]] void free_far(task *what) noexcept { std::free(static_cast<void **>(what->argument)[-2]); }
-
-void set_data(task *made, void *argument) noexcept {
+// What only a task needs that may be queued.
+void prepare(thread *t, task *made, void *argument) noexcept {
+    made->deferred = made->copied = false;
+    made->team = t->team;
+    made->priority = 0;
     made->argument = argument;
     made->destroy = nullptr;
     static_cast<task **>(argument)[-1] = made;
 }
 
-constexpr unsigned kind_without_data = block_pool::kind_for(sizeof(task));
-
-// A child of the current task, in a block with `room` bytes for data.
-[[gnu::always_inline]] inline task *make_child(thread *t, unsigned kind, unsigned flags) noexcept {
-    task *parent = t->task, *child = static_cast<task *>(t->tasks.memory.allocate(kind));
-    child->parent.store(parent, std::memory_order_relaxed);
-    child->depth.store(parent->depth_of() + 1, std::memory_order_relaxed);
-    child->final = parent->final || (flags & flag_final);
-    child->deferred = child->copied = false;
-    child->extras = 0;
-    child->group = parent->group;
-    child->team = t->team;
-    child->priority = 0;
-    child->children.reset();
-    if (parent->icv == &parent->own) [[unlikely]] { // it may change them, or be gone
-        child->own = parent->own;
-        child->icv = &child->own;
-    } else {
-        child->icv = parent->icv;
-    }
-    return child;
-}
-
 task *make_child(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept {
     if (sizeof(task) + size <= block_pool::most_room && alignment <= 16) [[likely]] {
-        task *child = make_child(t, block_pool::kind_for(sizeof(task) + size), flags);
-        set_data(child, child + 1);
+        task *child = begin_child(t, block_pool::kind_for(sizeof(task) + size), flags);
+        prepare(t, child, child + 1);
         return child;
     }
-    task *child = make_child(t, kind_without_data, flags);
-    set_data(child, allocate_far(size, alignment));
-    child->extras = extra_far_data;
+    task *child = begin_child(t, task_kind, flags);
+    prepare(t, child, allocate_far(size, alignment));
+    child->set(extra_far_data);
     return child;
 }
 
@@ -97,7 +71,7 @@ void finish_in_group(thread *t, const task *what) noexcept {
     task *owner = what->parent_task();
     task_count &members = what->group->members;
     if (owner->runner.load(std::memory_order_relaxed) == t)
-        members.finish_here();
+        ++what->group->mine.here;
     else if (members.finish_elsewhere(false) == task_count::effect::wakes_owner)
         wake(owner);
 }
@@ -121,7 +95,7 @@ void release(thread *t, task *what) noexcept {
 // Who executes it goes, but it has unfinished children. Its parent keeps it.
 void leave_children_behind(thread *t, task *what) noexcept {
     what->runner.store(nullptr, std::memory_order_relaxed);
-    if (what->children.leave()) release(t, what);
+    if (what->children.leave(what->mine)) release(t, what);
 }
 
 // The usual cases are in complete.
@@ -147,39 +121,20 @@ void run_function(thread *t, task *what) noexcept {
 
 // True: its end is here.
 [[gnu::noinline]] bool end_with_extras(thread *t, task *what) noexcept {
-    if (what->extras & extra_again) {
-        what->extras &= static_cast<std::uint8_t>(~extra_again);
+    if (what->has(extra_again)) {
+        what->clear(extra_again);
         what->runner.store(nullptr, std::memory_order_relaxed);
         make_ready(t, what);
         return false;
     }
-    if (what->extras & extra_destroy) what->destroy(what->argument);
-    if (!(what->extras & extra_event)) return true;
+    if (what->has(extra_destroy)) what->destroy(what->argument);
+    if (!what->has(extra_event)) return true;
     what->runner.store(nullptr, std::memory_order_relaxed);
     // What the body did is seen by who completes it: acq_rel[event].
     return what->event.fetch_or(event_body_done, std::memory_order_acq_rel) & event_fulfilled;
 }
 
-void finish_undeferred(thread *t, task *what) noexcept {
-    if (what->children.is_idle()) [[likely]]
-        return free_task(t, what);
-    task *parent = what->parent_task();
-    parent->children.keep();
-    if (counts_in_group(what)) what->group->members.add();
-    leave_children_behind(t, what);
-}
-
 // ---- Making them
-
-// Does the current task's child at this depth run at once?
-bool runs_now(thread *t, const task *parent) noexcept {
-    if (parent->final) return true;
-    // Outside all regions there is no barrier that would run what is queued.
-    if (t->team->size == 1) return parent->nested < most_nested || !t->team->parent;
-    const std::int64_t queued = t->tasks.ready.size();
-    if (queued < few) return false;
-    return (parent->depth_of() >= t->tasks.run_now_depth && parent->nested < most_nested) || queued >= most;
-}
 
 void copy_data(thread *t, task *child, const task_request &request) noexcept {
     if (request.copy) {
@@ -197,10 +152,10 @@ void copy_data(thread *t, task *child, const task_request &request) noexcept {
 void enqueue(thread *t, task *child, dependence_list depend) noexcept {
     task *parent = t->task;
     child->deferred = true;
-    child->nested = 0;
-    parent->children.rebase_sometimes();
-    parent->children.add();
-    if (counts_in_group(child)) child->group->members.add();
+    child->clear(shape_nested & ~shape_final); // it begins on another's stack
+    parent->children.rebase_sometimes(parent->mine);
+    ++parent->mine.made;
+    if (counts_in_group(child)) ++child->group->mine.made;
     if (!t->made_tasks) {
         t->made_tasks = true;
         if (!t->team->makes_tasks.load(std::memory_order_relaxed))
@@ -209,7 +164,7 @@ void enqueue(thread *t, task *child, dependence_list depend) noexcept {
     if (depend.count) [[unlikely]] {
         if (!add_dependences(t, parent, child, depend)) return;
         if (runs_now(t, parent)) {
-            child->nested = static_cast<std::uint16_t>(parent->nested + 1);
+            child->set(parent->shape_now() & shape_nested);
             return run_task(t, child);
         }
     }
@@ -218,7 +173,7 @@ void enqueue(thread *t, task *child, dependence_list depend) noexcept {
 
 // Its maker shall not stand still for what it depends on.
 bool waits_by_itself(const thread *t, dependence_list depend) noexcept {
-    return depend.count && !t->task->final && t->team->parent;
+    return depend.count && !t->task->is_final() && t->team->parent;
 }
 
 [[gnu::noinline]] void defer(thread *t, const task_request &request) noexcept {
@@ -234,45 +189,53 @@ bool waits_by_itself(const thread *t, dependence_list depend) noexcept {
     enqueue(t, child, request.depend);
 }
 
-// The task is run here and now, on the caller's data if it need not be copied.
-[[gnu::always_inline]] inline void run_at_once(thread *t, const task_request &request) noexcept {
-    if (request.depend.count) [[unlikely]]
-        await_dependences(t, request.depend);
-    task *parent = t->task, *child;
-    void *argument = request.data;
-    if (request.copy) [[unlikely]] {
-        child = make_child(t, request.size, request.alignment, request.flags);
+// On the caller's data, if it need not be copied.
+[[gnu::noinline]] void run_at_once(thread *t, const task_request &request) noexcept {
+    if (request.depend.count) await_dependences(t, request.depend);
+    if (request.copy) {
+        task *child = make_child(t, request.size, request.alignment, request.flags);
         copy_data(t, child, request);
-        argument = child->argument;
+        begin_undeferred(t, child);
+        request.function(child->argument);
+        complete_undeferred(t, child);
     } else {
-        child = make_child(t, kind_without_data, request.flags);
-        if (request.bounds) std::memcpy(argument, request.bounds, 2 * sizeof *request.bounds);
+        if (request.bounds) std::memcpy(request.data, request.bounds, 2 * sizeof *request.bounds);
+        run_at_once(t, request.function, request.data, request.flags);
     }
-    child->nested = static_cast<std::uint16_t>(parent->nested + 1);
-    child->runner.store(t, std::memory_order_relaxed);
-    t->task = child;
-    request.function(argument);
-    t->task = parent;
-    finish_undeferred(t, child);
 }
 
 } // namespace
 
-void free_task(thread *t, task *what) noexcept {
+bool runs_now_slowly(thread *t, const task *parent) noexcept {
+    if (parent->is_final()) return true;
+    const bool nested = (parent->shape_now() & shape_nested) >= most_nested << 32;
+    // Outside all regions there is no barrier that would run what is queued.
+    if (t->size == 1) return !nested || !t->team->parent;
+    const std::int64_t queued = t->tasks.ready.look();
+    if (queued < few_queued) t->at_once_depth = never_at_once;
+    return (parent->depth() >= t->at_once_depth && !nested) || queued >= most_queued;
+}
+
+void free_task_and_more(thread *t, task *what) noexcept {
     if (what->table) free_dependences(t, what);
-    if (what->extras & extra_far_data) [[unlikely]]
-        free_far(what);
+    if (what->has(extra_far_data)) std::free(static_cast<void **>(what->argument)[-2]);
     t->tasks.memory.free(what);
 }
 
+void leave_unqueued(thread *t, task *what) noexcept {
+    what->parent_task()->children.keep();
+    if (counts_in_group(what)) ++what->group->mine.made;
+    leave_children_behind(t, what);
+}
+
 void complete(thread *t, task *what, void (*ready)(thread *, task *)) noexcept {
-    if (what->extras & extra_depends) [[unlikely]]
+    if (what->has(extra_depends)) [[unlikely]]
         release_dependences(t, what, ready);
-    const bool idle = what->children.is_idle();
+    const bool idle = what->children.is_idle(what->mine);
     task *parent = what->parent_task();
     if (!idle || parent->runner.load(std::memory_order_relaxed) != t) return complete_for_others(t, what, idle);
-    if (counts_in_group(what)) what->group->members.finish_here();
-    parent->children.finish_here();
+    if (counts_in_group(what)) ++what->group->mine.here;
+    ++parent->mine.here;
     free_task(t, what);
 }
 
@@ -281,8 +244,8 @@ void run_task(thread *t, task *what) noexcept {
     if (!process.cancellation || what->copied || !is_cancelled(t, what->group)) [[likely]]
         run_function(t, what);
     else
-        what->extras &= static_cast<std::uint8_t>(~extra_again);
-    if (what->extras & (extra_again | extra_event | extra_destroy)) [[unlikely]]
+        what->clear(extra_again);
+    if (what->has(extra_again | extra_event | extra_destroy)) [[unlikely]]
         if (!end_with_extras(t, what)) return;
     complete(t, what);
 }
@@ -291,7 +254,7 @@ void make_ready(thread *t, task *what) noexcept {
     if (what->priority > 0) [[unlikely]]
         return make_ready_for_others(t, what);
     pool::deque<task> &ready = t->tasks.ready;
-    if (ready.size() == few - 1) t->tasks.run_now_depth = what->depth_of();
+    if (t->at_once_depth == never_at_once && ready.most_size() >= few_queued - 1) t->at_once_depth = what->depth();
     if (!ready.push(what)) [[unlikely]] // no memory for a longer deque
         return run_task(t, what);
     if (t->team->size > 1) call_for_help(t->team, what);
@@ -307,7 +270,7 @@ void create_task(thread *t, const task_request &request) noexcept {
     if (!detach && (request.run_now || (runs_now(t, t->task) && !waits_by_itself(t, request.depend))))
         return run_at_once(t, request);
     defer(t, request);
-    if (detach && (request.run_now || t->task->final)) wait_for_children(t);
+    if (detach && (request.run_now || t->task->is_final())) wait_for_children(t);
 }
 
 task *allocate_task(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept {
@@ -315,48 +278,47 @@ task *allocate_task(thread *t, std::size_t size, std::size_t alignment, unsigned
 }
 
 task *attach_event(task *what) noexcept {
-    what->extras |= extra_event;
+    what->set(extra_event);
     what->event.store(0, std::memory_order_relaxed);
     return what;
 }
 
 void submit_task(thread *t, task *what, dependence_list depend) noexcept {
     if (what == t->task) { // the next part of an untied task; it is queued when this one has returned
-        what->extras |= extra_again;
+        what->set(extra_again);
         return;
     }
-    if (what->destroy) what->extras |= extra_destroy;
+    if (what->destroy) what->set(extra_destroy);
     if (process.cancellation && is_cancelled(t, what->group)) [[unlikely]] {
         if (what->destroy) what->destroy(what->argument);
         return free_task(t, what);
     }
-    const bool event = what->extras & extra_event;
+    const bool event = what->has(extra_event);
     if (event || waits_by_itself(t, depend) || !runs_now(t, t->task)) {
         enqueue(t, what, depend);
-        if (event && t->task->final) wait_for_children(t);
+        if (event && t->task->is_final()) wait_for_children(t);
         return;
     }
     await_dependences(t, depend);
     begin_undeferred(t, what);
     do {
-        what->extras &= static_cast<std::uint8_t>(~extra_again);
+        what->clear(extra_again);
         what->function(what->argument);
-    } while (what->extras & extra_again);
+    } while (what->has(extra_again));
     complete_undeferred(t, what);
 }
 
 void begin_undeferred(thread *t, task *what) noexcept {
-    what->before = t->task;
-    what->nested = static_cast<std::uint16_t>(t->task->nested + 1);
+    what->next = t->task;
     what->runner.store(t, std::memory_order_relaxed);
     t->task = what;
 }
 
 void complete_undeferred(thread *t, task *what) noexcept {
     if (what->destroy) what->destroy(what->argument);
-    if (what->extras & extra_event) await_event(t, what);
-    t->task = what->before;
-    finish_undeferred(t, what);
+    if (what->has(extra_event)) await_event(t, what);
+    t->task = what->next;
+    finish_unqueued(t, what);
 }
 
 } // namespace comity::openmp

@@ -21,13 +21,19 @@ struct dependence_node;
 using task_function = void (*)(void *);
 using copy_function = void (*)(void *to, void *from);
 
-// What the end of a task has to look at beside the counts. None for most tasks.
-enum task_extra : std::uint8_t {
-    extra_again = 1,    // untied: it has submitted itself once more
-    extra_event = 2,    // its end waits for an event
-    extra_destroy = 4,  // `destroy` is to be called
-    extra_depends = 8,  // it is in its parent's table
-    extra_far_data = 16 // `argument` is an allocation of its own
+// A word that says how a task stands to those around it, so that a child's is its parent's and a little more.
+enum task_shape : std::uint64_t {
+    // In the low half: its depth, which is how many parents it has.
+    shape_level = 1 + (std::uint64_t{1} << 32),   // one deeper, one more that runs at once inside another
+    shape_nested = std::uint64_t{0xffffff} << 32, // how many tasks around it run at once, each inside the other,
+    shape_final = std::uint64_t{1} << 55,         // and in the same field, so that it looks like very many
+    // What its end has to look at beside the counts: nothing for most tasks, and never inherited.
+    extra_again = std::uint64_t{1} << 56,    // untied: it has submitted itself once more
+    extra_event = std::uint64_t{1} << 57,    // its end waits for an event
+    extra_destroy = std::uint64_t{1} << 58,  // `destroy` is to be called
+    extra_depends = std::uint64_t{1} << 59,  // it is in its parent's table
+    extra_far_data = std::uint64_t{1} << 60, // `argument` is an allocation of its own
+    shape_inherited = (std::uint64_t{1} << 56) - 1,
 };
 
 // Which of the two that make an end have happened.
@@ -36,33 +42,37 @@ enum task_event : std::uint8_t { event_fulfilled = 1, event_body_done = 2 };
 // The memory of an explicit task is a pool's (task_memory.hpp): thieves may read what is atomic when it is another task
 // already.
 struct task {
+    // With the block's header this is the first cache line: all that a task which runs at once needs, but for its
+    // count.
     std::atomic<task *> parent{nullptr}; // null: implicit
-    std::atomic<std::uint32_t> depth{0}; // how many parents it has
-    bool final = false;
-    bool deferred = false;   // its parent counts it
-    bool copied = false;     // its data by the compiler's function
-    std::uint8_t extras = 0; // task_extra
+    std::atomic<std::uint64_t> shape{0}; // task_shape; thieves read the depth, who holds the task writes
+    const icvs *icv = nullptr;           // shared, or `own`
+    taskgroup *group = nullptr;          // the innermost around it; for its children
+    owner_count mine;                    // its runner's
+    dependence_table *table = nullptr;   // its children's; the runner's. Null in a free block
+
+    std::atomic<openmp::thread *> runner{nullptr}; // who executes it now; written by that rank
+    task_count children;                           // the queued ones; its owner is the runner
+    openmp::team *team = nullptr;
     task_function function = nullptr;
     void *argument = nullptr;
-    const icvs *icv = nullptr;                     // shared, or `own`
-    taskgroup *group = nullptr;                    // the innermost around it; for its children
-    std::atomic<openmp::thread *> runner{nullptr}; // who executes it now; written by that rank
-    task_count children;                           // the deferred ones; its owner is the runner
-    openmp::team *team = nullptr;
     int priority = 0;
+    bool deferred = false;              // its parent counts it
+    bool copied = false;                // its data by the compiler's function
     std::atomic<std::uint8_t> event{0}; // task_event
-    std::uint16_t nested = 0;           // how many tasks around it run at once, each inside the other
-    task *before = nullptr;             // of an undeferred task: what its rank goes on with
-    void *unused = nullptr;
-    task_function destroy = nullptr; // called with `argument` when the body has run for good
-    task *next = nullptr;            // link in a list of tasks
-    // Null in a free block.
-    dependence_node *node = nullptr;   // its own dependences
-    dependence_table *table = nullptr; // its children's; the runner's
+    task *next = nullptr;               // link in a list of tasks; of an undeferred one: what its rank goes on with
+    task_function destroy = nullptr;    // called with `argument` when the body has run for good
+
+    dependence_node *node = nullptr; // its own dependences
     icvs own;
     task *self = nullptr; // the last word: it stands before the data (task_of)
 
-    std::uint32_t depth_of() const noexcept { return depth.load(std::memory_order_relaxed); }
+    std::uint64_t shape_now() const noexcept { return shape.load(std::memory_order_relaxed); }
+    std::uint32_t depth() const noexcept { return static_cast<std::uint32_t>(shape_now()); }
+    bool is_final() const noexcept { return shape_now() & shape_final; }
+    bool has(std::uint64_t extras) const noexcept { return shape_now() & extras; }
+    void set(std::uint64_t bits) noexcept { shape.store(shape_now() | bits, std::memory_order_relaxed); }
+    void clear(std::uint64_t bits) noexcept { shape.store(shape_now() & ~bits, std::memory_order_relaxed); }
     task *parent_task() const noexcept { return parent.load(std::memory_order_relaxed); }
 };
 static_assert(sizeof(task) % 16 == 0 && offsetof(task, self) + sizeof(task *) == sizeof(task));
@@ -72,7 +82,8 @@ static_assert(sizeof(task) % 16 == 0 && offsetof(task, self) + sizeof(task *) ==
 struct taskgroup {
     taskgroup *outer = nullptr;
     task *owner = nullptr; // null: of a region; nobody waits for it
-    task_count members;    // the owner's children in it
+    owner_count mine;
+    task_count members; // the owner's children in it
     std::atomic<bool> cancelled{false};
     bool workshare = false;               // made by a worksharing construct with task reductions
     std::uintptr_t *reductions = nullptr; // task_reduction.cpp

@@ -10,47 +10,49 @@
 
 namespace comity::openmp {
 
+// What the owner knows by himself: who executes the task. Apart from task_count, so that the others' additions do not
+// take the line from him.
+struct owner_count {
+    std::uint32_t made = 0, here = 0; // children that were made, and those that finished on the owner's rank
+};
+
 class task_count {
 public:
     // What an addition from elsewhere brought about: the owner waits for it (he must be woken), or he has left and
     // nothing is outstanding any more (whoever brought it about is the last user).
     enum class effect { none, wakes_owner, was_last };
 
-    // ---- The owner: who executes the task.
+    // ---- The owner, with what he knows.
 
-    void add() noexcept { ++made_; }
-    void finish_here() noexcept { ++here_; }
     // How many are unfinished. Who sees 0 sees what they did.
-    std::uint32_t left() const noexcept {
-        return made_ - here_ - low(word_.load(std::memory_order_acquire)); // acquire[task-done]
+    std::uint32_t left(owner_count mine) const noexcept {
+        return mine.made - mine.here - low(word_.load(std::memory_order_acquire)); // acquire[task-done]
     }
     // Nothing is unfinished, and nothing that is finished has unfinished children: nobody else will touch this.
-    bool is_idle() const noexcept {
-        // acquire[task-done]
-        return word_.load(std::memory_order_acquire) == alive + std::int64_t{made_ - here_};
+    bool is_idle(owner_count mine) const noexcept {
+        return word_.load(std::memory_order_acquire) == alive + outstanding(mine); // acquire[task-done]
     }
     // As new. Only while idle, or when the last user has gone.
-    void reset() noexcept {
-        made_ = here_ = 0;
-        word_.store(alive, std::memory_order_relaxed);
-    }
+    void reset() noexcept { word_.store(alive, std::memory_order_relaxed); }
     // From now on the word itself tells when all are finished: wait_over. In between the owner does nothing else here.
-    void begin_wait() noexcept { word_.fetch_add(waits - outstanding(), std::memory_order_relaxed); }
-    void end_wait() noexcept { word_.fetch_add(outstanding() - waits, std::memory_order_relaxed); }
+    void begin_wait(owner_count mine) noexcept {
+        word_.fetch_add(waits - outstanding(mine), std::memory_order_relaxed);
+    }
+    void end_wait(owner_count mine) noexcept { word_.fetch_add(outstanding(mine) - waits, std::memory_order_relaxed); }
     bool wait_over() const noexcept { return low(word_.load(std::memory_order_acquire)) == 0; } // acquire[task-done]
     // The owner goes. True: nothing is outstanding, and nobody else will touch this.
-    bool leave() noexcept {
-        const std::int64_t mine = alive + outstanding();
+    bool leave(owner_count mine) noexcept {
         core::chaos_point();
-        return word_.fetch_sub(mine, std::memory_order_acq_rel) == mine; // acq_rel[task-done]
+        const std::int64_t all = alive + outstanding(mine);
+        return word_.fetch_sub(all, std::memory_order_acq_rel) == all; // acq_rel[task-done]
     }
     // After leave: is nothing outstanding any more?
     bool has_left_idle() const noexcept { return word_.load(std::memory_order_acquire) == 0; } // acquire[task-done]
     // Now and then, so that the word's halves do not run into each other: takes what has finished elsewhere over.
-    void rebase_sometimes() noexcept {
-        if (made_ % (1U << 28) == 0) [[unlikely]] {
+    void rebase_sometimes(owner_count &mine) noexcept {
+        if (mine.made % (1U << 28) == 0) [[unlikely]] {
             const std::uint32_t elsewhere = low(word_.load(std::memory_order_acquire)); // acquire[task-done]
-            here_ += elsewhere;
+            mine.here += elsewhere;
             word_.fetch_sub(elsewhere, std::memory_order_relaxed);
         }
     }
@@ -78,10 +80,9 @@ private:
     static constexpr std::int64_t waits = std::int64_t{1} << 60, alive = std::int64_t{1} << 61;
 
     static std::uint32_t low(std::int64_t word) noexcept { return static_cast<std::uint32_t>(word); }
-    std::int64_t outstanding() const noexcept { return std::int64_t{made_ - here_}; }
+    static std::int64_t outstanding(owner_count mine) noexcept { return std::int64_t{mine.made - mine.here}; }
 
     std::atomic<std::int64_t> word_{alive}; // anybody
-    std::uint32_t made_ = 0, here_ = 0;     // the owner's
 };
 
 } // namespace comity::openmp

@@ -344,7 +344,7 @@ bool add_dependences(thread *t, task *parent, task *child, dependence_list depen
     auto *node = new (t->tasks.memory.allocate(node_kind)) dependence_node;
     node->task = child;
     child->node = node;
-    child->extras |= extra_depends;
+    child->set(extra_depends);
     for (std::size_t i = 0; i < depend.count; ++i) {
         const dependence_request &r = depend.first[i];
         if (r.location) {
@@ -395,7 +395,7 @@ void free_dependences(thread *t, task *parent) noexcept {
 
 void await_dependences(thread *t, dependence_list depend) noexcept {
     task *mine = t->task;
-    if (!depend.count || !mine->table || mine->children.left() == 0) return;
+    if (!depend.count || !mine->table || mine->children.left(mine->mine) == 0) return;
     auto *node = new (t->tasks.memory.allocate(node_kind)) dependence_node; // in no table
     node->waiter = t;
     for (std::size_t i = 0; i < depend.count; ++i) {

@@ -64,7 +64,7 @@ private:
     void *free_[kinds] = {};
     char *fresh_ = nullptr, *fresh_end_ = nullptr; // what is left of the newest chunk
     chunk *chunks_ = nullptr;
-    std::atomic<void *> returned_{nullptr}; // pushed by anybody, emptied by the owner
+    alignas(64) std::atomic<void *> returned_{nullptr}; // pushed by anybody, emptied by the owner
 };
 
 } // namespace comity::openmp

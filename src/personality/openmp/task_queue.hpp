@@ -15,11 +15,11 @@ namespace comity::openmp {
 
 // A rank's; it is the owner of the deque and of the pool.
 struct rank_tasks {
-    std::uint32_t run_now_depth = 0; // while the deque holds `few` tasks: what is deeper runs at once
     std::uint32_t random = 0;
-    unsigned yields = 0; // taskyields around the current task that run others
-    bool gone = false;   // arrived at the barrier by leaving its implicit task's count
-    bool listed = false; // among the team's helpers; under helpers_lock
+    std::uint64_t stolen_at = 0; // ticks; 0: it has looked for others since
+    unsigned yields = 0;         // taskyields around the current task that run others
+    bool gone = false;           // arrived at the barrier by leaving its implicit task's count
+    bool listed = false;         // among the team's helpers; under helpers_lock
     thread *next_helper = nullptr;
     std::atomic<bool> called{false}; // a helper that there is something for; set by the caller
     sync::wait_list changed;         // what it waits for in a task: its children's end, and calls

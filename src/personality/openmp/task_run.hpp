@@ -16,8 +16,6 @@ void make_ready_for_others(thread *t, task *what) noexcept;
 void complete(thread *t, task *what, void (*ready)(thread *, task *) = make_ready) noexcept;
 // A task for the rank to run now, taken out of its queue: one that descends from `under`; null: any. Or null.
 task *find_task(thread *t, const task *under) noexcept;
-// A block of a task that nobody knows any more.
-void free_task(thread *t, task *what) noexcept;
 
 // Does it descend from `under`, so that a rank which waits in that one may run it? Looks at no more than so many of
 // those around it. Who does not hold the task may ask too: if it is another one by now, what is read is of some task of

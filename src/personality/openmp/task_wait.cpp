@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "core/chaos.hpp"
+#include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/region.hpp"
+#include "personality/openmp/task_fast.hpp"
 #include "personality/openmp/task_run.hpp"
 #include "sync/wait_list.hpp"
 #include "sys/clock.hpp"
@@ -62,8 +64,18 @@ void change_shared(team_tasks &of, unsigned by) noexcept { // under lock
 
 // ---- Stealing
 
+// Taking a task from another rank costs both some hundred nanoseconds. A rank that comes back for the next one sooner
+// only hinders those who make them: it waits a little, the longer the shorter the last one was.
+void make_way(thread *t) noexcept {
+    const std::uint64_t now = sys::ticks(), worthwhile = core::ticks_per_us() / 2, length = now - t->tasks.stolen_at;
+    t->tasks.stolen_at = 0;
+    if (length >= worthwhile) return;
+    while (sys::ticks() - now < 4 * (worthwhile - length)) sys::cpu_relax();
+}
+
 task *steal(thread *t, const task *under) noexcept {
     team *tm = t->team;
+    if (t->tasks.stolen_at) make_way(t);
     const unsigned ranks = tm->size;
     // xorshift: where to begin.
     std::uint32_t random = t->tasks.random ? t->tasks.random : t->rank * 2654435761U + 1;
@@ -76,7 +88,10 @@ task *steal(thread *t, const task *under) noexcept {
     for (unsigned i = 0; i < ranks; ++i, at = at + 1 == ranks ? 0 : at + 1) {
         pool::deque<task> &from = tm->threads[at]->tasks.ready;
         if (at == t->rank || from.empty()) continue;
-        if (task *what = from.steal_if(wanted)) return what;
+        if (task *what = from.steal_if(wanted)) {
+            t->tasks.stolen_at = sys::ticks();
+            return what;
+        }
     }
     return nullptr;
 }
@@ -131,7 +146,7 @@ void leave_list(thread *t) noexcept {
 }
 
 // Nothing that may run was found for a while. Sleeps until over_asleep() or a call.
-template <class Over> void sleep(thread *t, task_count *count, Over over_asleep) noexcept {
+template <class Over> void sleep(thread *t, task_count *count, const owner_count &mine, Over over_asleep) noexcept {
     enlist(t);
     // Whoever queues a task from now on sees us in the list, or we the task: seq_cst[task-helpers].
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -141,21 +156,21 @@ template <class Over> void sleep(thread *t, task_count *count, Over over_asleep)
         run_task(t, what);
         return;
     }
-    if (count) count->begin_wait();
+    if (count) count->begin_wait(mine);
     t->tasks.changed.block_until(
         [=] {
             return t->tasks.called.load(std::memory_order_acquire) || // acquire[helper-called]
                    (count && count->wait_over()) || over_asleep();
         },
         sys::no_deadline);
-    if (count) count->end_wait();
+    if (count) count->end_wait(mine);
     leave_list(t);
 }
 
 // Waits until over() is true, running tasks meanwhile. If that depends on a count, over_asleep() is what else can make
 // it true; it may read atomics only, and who makes it true wakes `changed`.
 template <class Over, class Asleep>
-void help_until(thread *t, task_count *count, Over over, Asleep over_asleep) noexcept {
+void help_until(thread *t, task_count *count, const owner_count &mine, Over over, Asleep over_asleep) noexcept {
     constexpr unsigned most_misses = 64; // tasks are there, but not for us
     for (unsigned misses = 0; !over();) {
         if (task *what = find_task(t, t->task)) {
@@ -167,7 +182,7 @@ void help_until(thread *t, task_count *count, Over over, Asleep over_asleep) noe
         if (++misses < most_misses &&
             sync::wait_list::spin_for([=] { return over() || sees_tasks(tm); }, sys::no_deadline))
             continue;
-        sleep(t, count, over_asleep);
+        sleep(t, count, mine, over_asleep);
         misses = 0;
     }
 }
@@ -179,14 +194,20 @@ bool never() noexcept { return false; }
 bool descends(const task *what, const task *under, unsigned most_steps) noexcept {
     if (!under) return true;
     if (!what) return false;
-    const std::uint32_t least = under->depth_of();
+    const std::uint32_t least = under->depth();
     for (unsigned steps = 0; steps < most_steps; ++steps) {
         const task *parent = what->parent_task();
         if (parent == under) return true;
-        if (!parent || parent->depth_of() <= least) return false;
+        if (!parent || parent->depth() <= least) return false;
         what = parent;
     }
     return false;
+}
+
+static task *pop_own(thread *t) noexcept {
+    task *what = t->tasks.ready.pop();
+    if (t->tasks.ready.most_size() < few_queued && t->size > 1) t->at_once_depth = never_at_once;
+    return what;
 }
 
 bool sees_tasks(const team *tm) noexcept {
@@ -200,7 +221,7 @@ task *find_task(thread *t, const task *under) noexcept {
     team *tm = t->team;
     if (tm->tasks.shared.load(std::memory_order_relaxed)) [[unlikely]]
         if (task *what = take_shared(t, under)) return what;
-    if (task *what = t->tasks.ready.pop()) {
+    if (task *what = pop_own(t)) {
         if (what->parent_task() == under || descends(what, under)) return what;
         (void)t->tasks.ready.push(what); // there was room for it
     }
@@ -233,28 +254,30 @@ bool run_a_task(thread *t) noexcept {
 }
 
 void run_own_tasks(thread *t) noexcept {
-    while (task *what = t->tasks.ready.pop()) run_task(t, what);
+    while (task *what = pop_own(t)) run_task(t, what);
 }
 
 void wait_for_children(thread *t) noexcept {
     task_count &children = t->task->children;
-    if (children.left() == 0) return;
+    const owner_count &mine = t->task->mine;
+    if (children.left(mine) == 0) return;
     help_until(
-        t, &children, [&] { return children.left() == 0; }, never);
+        t, &children, mine, [&] { return children.left(mine) == 0; }, never);
 }
 
 void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noexcept {
     task_count &children = t->task->children;
-    if (children.left() == 0) return;
+    const owner_count &mine = t->task->mine;
+    if (children.left(mine) == 0) return;
     help_until(
-        t, &children, [&] { return children.left() == 0 || !pending(data); }, [=] { return !pending(data); });
+        t, &children, mine, [&] { return children.left(mine) == 0 || !pending(data); }, [=] { return !pending(data); });
 }
 
 void await_event(thread *t, task *what) noexcept {
     // acq_rel[event]
     if (what->event.fetch_or(event_body_done, std::memory_order_acq_rel) & event_fulfilled) return;
     const auto over = [=] { return what->event.load(std::memory_order_acquire) & event_fulfilled; }; // acquire[event]
-    help_until(t, nullptr, over, over);
+    help_until(t, nullptr, {}, over, over);
 }
 
 void yield_task(thread *t) noexcept {
@@ -282,9 +305,10 @@ void end_group(thread *t) noexcept {
     taskgroup *group = t->task->group;
     if (!group) return; // its begin was in a region of an undeferred task that was cancelled
     task_count &members = group->members;
-    if (members.left() != 0)
+    const owner_count &mine = group->mine;
+    if (members.left(mine) != 0)
         help_until(
-            t, &members, [&] { return members.left() == 0; }, never);
+            t, &members, mine, [&] { return members.left(mine) == 0; }, never);
     t->task->group = group->outer;
     t->tasks.memory.free(group);
 }
@@ -294,16 +318,17 @@ void end_group(thread *t) noexcept {
 bool arrive_with_tasks(thread *t) noexcept {
     run_own_tasks(t);
     task &mine = t->implicit;
-    if (mine.children.is_idle()) return true;
+    if (mine.children.is_idle(mine.mine)) return true;
     mine.runner.store(nullptr, std::memory_order_relaxed);
     t->tasks.gone = true;
-    return mine.children.leave();
+    return mine.children.leave(mine.mine);
 }
 
 void leave_barrier_with_tasks(thread *t) noexcept {
     t->made_tasks = false;
     if (!t->tasks.gone) return;
     t->tasks.gone = false;
+    t->implicit.mine = {};
     t->implicit.children.reset();
     t->implicit.runner.store(t, std::memory_order_relaxed);
 }
@@ -316,12 +341,12 @@ void finish_tasks(thread *t) noexcept {
     for (unsigned i = 0; i < tm->size; ++i) {
         thread *rank = tm->threads[i];
         task_count &children = rank->implicit.children;
-        if (rank->tasks.gone ? children.has_left_idle() : children.is_idle()) {
+        if (rank->tasks.gone ? children.has_left_idle() : children.is_idle(rank->implicit.mine)) {
             count_arrival(tm);
         } else if (!rank->tasks.gone) {
             rank->implicit.runner.store(nullptr, std::memory_order_relaxed);
             rank->tasks.gone = true;
-            if (children.leave()) count_arrival(tm);
+            if (children.leave(rank->implicit.mine)) count_arrival(tm);
         }
     }
     for (;;) {

@@ -15,6 +15,8 @@ namespace comity::openmp {
 struct team;
 struct work_share;
 
+inline constexpr std::uint16_t never_at_once = 0xffff; // thread::at_once_depth
+
 using region_function = void (*)(void *);
 
 // What a construct says of the region or league that it opens; 0: nothing.
@@ -31,12 +33,13 @@ struct alignas(64) thread {
     openmp::task *task = nullptr;  // what it executes now: its implicit task or an explicit one
     openmp::team *child = nullptr; // the hot team of the regions that this rank opens
 
-    std::uint64_t shares = 0;    // worksharing constructs (but single) that it met since the team was made
-    std::uint64_t singles = 0;   // the same for single
-    work_share *share = nullptr; // the worksharing construct that it is in
-    bool changed = false;        // the implicit task differs from what a region starts with
-    bool made_tasks = false;     // it has queued some since the last barrier
-    unsigned number = 0;         // of its own in the process; constant
+    std::uint64_t shares = 0;        // worksharing constructs (but single) that it met since the team was made
+    std::uint64_t singles = 0;       // the same for single
+    work_share *share = nullptr;     // the worksharing construct that it is in
+    bool changed = false;            // the implicit task differs from what a region starts with
+    bool made_tasks = false;         // it has queued some since the last barrier
+    std::uint16_t at_once_depth = 0; // children of tasks that are as deep run at once (task_fast.hpp)
+    unsigned number = 0;             // of its own in the process; constant
     // Up to here one cache line: all that a region without constructs touches.
 
     std::uint64_t trip = 0;                       // static schedule: how many chunks it had
@@ -48,6 +51,7 @@ struct alignas(64) thread {
     region_clauses next;                 // of the construct that follows, in an ABI that says them before it
     std::uint8_t reduction = 0;          // the ABI's: how the reduction that it is in is done
 
+    alignas(64) std::byte block_header[16]; // as an explicit task has: its fields are in lines by who writes them
     openmp::task implicit;
     rank_tasks tasks;
 };

@@ -4,6 +4,7 @@
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/depend.hpp"
 #include "personality/openmp/task.hpp"
+#include "personality/openmp/task_fast.hpp"
 #include "personality/openmp/task_loop.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
@@ -11,17 +12,33 @@
 using namespace comity::openmp;
 using ull = unsigned long long;
 
-COMITY_GOMP void GOMP_task(task_function function, void *data, copy_function copy, long size, long alignment,
-                           bool condition, unsigned flags, void **depend, int priority, void *event) noexcept {
-    task_request request{
-        function,   data, copy,     static_cast<std::size_t>(size), static_cast<std::size_t>(alignment), flags,
-        !condition, {},   priority, static_cast<void **>(event)};
+namespace {
+
+// The same arguments as GOMP_task's, so that calling it costs a jump.
+[[gnu::noinline]] void make_task(task_function function, void *data, copy_function copy, long size, long alignment,
+                                 bool condition, unsigned flags, void **depend, int priority, void *event) noexcept {
+    task_request request{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
+                         flags};
+    request.run_now = !condition;
+    request.priority = priority;
+    request.event = static_cast<void **>(event);
     if (flags & flag_depend) [[unlikely]] {
         const gomp_dependences dependences(depend);
         request.depend = dependences;
         return create_task(current(), request);
     }
     create_task(current(), request);
+}
+
+} // namespace
+
+COMITY_GOMP void GOMP_task(task_function function, void *data, copy_function copy, long size, long alignment,
+                           bool condition, unsigned flags, void **depend, int priority, void *event) noexcept {
+    thread *t = current();
+    if (!copy && !(flags & (flag_depend | flag_detach)) && !process.cancellation &&
+        (!condition || runs_now(t, t->task)))
+        return run_at_once(t, function, data, flags);
+    return make_task(function, data, copy, size, alignment, condition, flags, depend, priority, event);
 }
 
 COMITY_GOMP void GOMP_taskwait() noexcept { wait_for_children(current()); }

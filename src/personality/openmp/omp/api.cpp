@@ -102,7 +102,7 @@ void omp_get_schedule(omp_sched_t *kind, int *chunk) noexcept {
     *chunk = icv.chunk;
 }
 
-int omp_in_final() noexcept { return self->task->final; }
+int omp_in_final() noexcept { return self->task->is_final(); }
 int omp_get_cancellation() noexcept { return process.cancellation; }
 int omp_get_max_task_priority() noexcept { return process.max_task_priority; }
 
