@@ -94,6 +94,9 @@ public:
         return most_size();
     }
     // Anybody; a hint.
+    std::int64_t size() const noexcept {
+        return bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_relaxed);
+    }
     bool empty() const noexcept {
         return top_.load(std::memory_order_relaxed) >= bottom_.load(std::memory_order_relaxed);
     }

@@ -253,9 +253,7 @@ void run_task(thread *t, task *what) noexcept {
 void make_ready(thread *t, task *what) noexcept {
     if (what->priority > 0) [[unlikely]]
         return make_ready_for_others(t, what);
-    pool::deque<task> &ready = t->tasks.ready;
-    if (t->at_once_depth == never_at_once && ready.most_size() >= few_queued - 1) t->at_once_depth = what->depth();
-    if (!ready.push(what)) [[unlikely]] // no memory for a longer deque
+    if (!push_own(t, what)) [[unlikely]] // no memory for a longer deque
         return run_task(t, what);
     if (t->team->size > 1) call_for_help(t->team, what);
 }

@@ -16,7 +16,9 @@ namespace comity::openmp {
 // A rank's; it is the owner of the deque and of the pool.
 struct rank_tasks {
     std::uint32_t random = 0;
-    std::uint64_t stolen_at = 0; // ticks; 0: it has looked for others since
+    std::uint64_t stolen_at = 0; // ticks
+    unsigned stolen = 0;         // how many then; 0: it has looked for others since
+    bool steals_many = false;    // those were worth it
     unsigned yields = 0;         // taskyields around the current task that run others
     bool gone = false;           // arrived at the barrier by leaving its implicit task's count
     bool listed = false;         // among the team's helpers; under helpers_lock

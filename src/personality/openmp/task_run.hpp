@@ -2,6 +2,7 @@
 #pragma once
 
 #include "personality/openmp/task.hpp"
+#include "personality/openmp/task_fast.hpp"
 #include "personality/openmp/thread.hpp"
 
 namespace comity::openmp {
@@ -16,6 +17,13 @@ void make_ready_for_others(thread *t, task *what) noexcept;
 void complete(thread *t, task *what, void (*ready)(thread *, task *) = make_ready) noexcept;
 // A task for the rank to run now, taken out of its queue: one that descends from `under`; null: any. Or null.
 task *find_task(thread *t, const task *under) noexcept;
+
+// Into the rank's own deque. False: no memory for a longer one.
+inline bool push_own(thread *t, task *what) noexcept {
+    pool::deque<task> &ready = t->tasks.ready;
+    if (t->at_once_depth == never_at_once && ready.most_size() >= few_queued - 1) t->at_once_depth = what->depth();
+    return ready.push(what);
+}
 
 // Does it descend from `under`, so that a rank which waits in that one may run it? Looks at no more than so many of
 // those around it. Who does not hold the task may ask too: if it is another one by now, what is read is of some task of

@@ -5,7 +5,6 @@
 #include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/region.hpp"
-#include "personality/openmp/task_fast.hpp"
 #include "personality/openmp/task_run.hpp"
 #include "sync/wait_list.hpp"
 #include "sys/clock.hpp"
@@ -64,18 +63,34 @@ void change_shared(team_tasks &of, unsigned by) noexcept { // under lock
 
 // ---- Stealing
 
-// Taking a task from another rank costs both some hundred nanoseconds. A rank that comes back for the next one sooner
-// only hinders those who make them: it waits a little, the longer the shorter the last one was.
+// Taking a task from another rank costs both some hundred nanoseconds. A rank that comes back for the next ones sooner
+// only hinders those who make them: it waits a little, the longer the shorter the last ones were.
 void make_way(thread *t) noexcept {
-    const std::uint64_t now = sys::ticks(), worthwhile = core::ticks_per_us() / 2, length = now - t->tasks.stolen_at;
-    t->tasks.stolen_at = 0;
-    if (length >= worthwhile) return;
+    rank_tasks &mine = t->tasks;
+    const std::uint64_t now = sys::ticks(), worthwhile = core::ticks_per_us() / 2 * mine.stolen;
+    const std::uint64_t length = now - mine.stolen_at;
+    mine.stolen = 0;
+    mine.steals_many = length >= worthwhile;
+    if (mine.steals_many) return;
     while (sys::ticks() - now < 4 * (worthwhile - length)) sys::cpu_relax();
+}
+
+// Where there are many, half of them, for one by one costs more than small tasks.
+template <class Wanted> void steal_more(thread *t, pool::deque<task> &from, Wanted wanted) noexcept {
+    constexpr std::int64_t many = 8, most_at_once = 16;
+    const std::int64_t seen = from.size();
+    if (seen < many) return;
+    for (std::int64_t left = std::min(seen / 2, most_at_once); left; --left) {
+        task *what = from.steal_if(wanted);
+        if (!what) return;
+        ++t->tasks.stolen;
+        if (!push_own(t, what)) return make_ready_for_others(t, what);
+    }
 }
 
 task *steal(thread *t, const task *under) noexcept {
     team *tm = t->team;
-    if (t->tasks.stolen_at) make_way(t);
+    if (t->tasks.stolen) make_way(t);
     const unsigned ranks = tm->size;
     // xorshift: where to begin.
     std::uint32_t random = t->tasks.random ? t->tasks.random : t->rank * 2654435761U + 1;
@@ -89,6 +104,8 @@ task *steal(thread *t, const task *under) noexcept {
         pool::deque<task> &from = tm->threads[at]->tasks.ready;
         if (at == t->rank || from.empty()) continue;
         if (task *what = from.steal_if(wanted)) {
+            t->tasks.stolen = 1;
+            if (t->tasks.steals_many) steal_more(t, from, wanted);
             t->tasks.stolen_at = sys::ticks();
             return what;
         }
