@@ -15,7 +15,7 @@ namespace comity::openmp {
 struct team;
 struct work_share;
 
-inline constexpr std::uint16_t never_at_once = 0xffff; // thread::at_once_depth
+inline constexpr std::uint32_t never_at_once = ~0U; // thread::at_once_depth
 
 using region_function = void (*)(void *);
 
@@ -38,13 +38,13 @@ struct alignas(64) thread {
     work_share *share = nullptr;     // the worksharing construct that it is in
     bool changed = false;            // the implicit task differs from what a region starts with
     bool made_tasks = false;         // it has queued some since the last barrier
-    std::uint16_t at_once_depth = 0; // children of tasks that are as deep run at once (task_fast.hpp)
-    unsigned number = 0;             // of its own in the process; constant
+    std::uint32_t at_once_depth = 0; // children of tasks that are as deep run at once (task_fast.hpp)
     // Up to here one cache line: all that a region without constructs touches.
 
     std::uint64_t trip = 0;                       // static schedule: how many chunks it had
     std::uint64_t chunk_begin = 0, chunk_end = 0; // of the iterations that it executes, for ordered and doacross
 
+    unsigned number = 0;                 // of its own in the process; constant
     unsigned blas_ranks = 0;             // what it told OpenBLAS last (blas_caller.hpp)
     unsigned team_number = 0, teams = 1; // of the league (league.hpp), on the initial thread only
     work_share *iterations = nullptr;    // a doacross construct whose loop is not a slot's (doacross.cpp)
