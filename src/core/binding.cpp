@@ -71,7 +71,8 @@ void follow(place &p, const carrier *k) noexcept {
     for (;;) {
         p.lock.lock();
         thread_of_kind(p, k) = k->kernel_id;
-        const sys::cpu_set cpus = cpus_or_all(p);
+        const bool own = k->adopted && p.cpus.empty(); // no hart's, so the thread keeps what it came with
+        const sys::cpu_set cpus = own ? k->bound->outside : cpus_or_all(p);
         const std::uint32_t version = p.version.load(std::memory_order_relaxed);
         p.lock.unlock();
         set_cpus(0, cpus);

@@ -18,8 +18,8 @@ public:
         if (in_range(cpu)) words_[word(cpu)] |= bit(cpu);
     }
     // The first one that is not less than `from`; -1: there is none.
-    int next(int from = 0) const noexcept;
-    unsigned count() const noexcept;
+    COMITY_SHARED int next(int from = 0) const noexcept;
+    COMITY_SHARED unsigned count() const noexcept;
     bool empty() const noexcept { return next() < 0; }
     void keep_only(const cpu_set &other) noexcept {
         for (std::size_t i = 0; i < words; ++i) words_[i] &= other.words_[i];

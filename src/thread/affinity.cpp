@@ -66,7 +66,8 @@ void keep_affinity(thread *t, std::unique_ptr<hart_set> harts) noexcept {
 }
 
 void announce_affinity(const thread *t) noexcept {
-    if (has_affinity(t)) t->owner->affinity.store(affinity_of_context, std::memory_order_relaxed);
+    const thread_extension *x = extension_of(t);
+    if (x && x->harts) t->owner->affinity.store(affinity_of_context, std::memory_order_relaxed);
 }
 
 int set_affinity(thread *t, const int *harts, std::size_t n) noexcept {

@@ -48,9 +48,10 @@ void announce_affinity(const thread *t) noexcept;
 // For a thread that begins again: what it had.
 void keep_affinity(thread *t, std::unique_ptr<hart_set> harts) noexcept;
 
-inline bool has_affinity(const thread *t) noexcept {
+// Was it created with an affinity? Any thread.
+inline bool was_given_affinity(const thread *t) noexcept {
     const thread_extension *x = extension_of(t);
-    return x && x->harts;
+    return x && x->fn;
 }
 
 // The calling thread, or null.

@@ -124,8 +124,8 @@ int start_child(thread *t, carrier *k) noexcept {
 // must not be: where the caller has its own TLS the transition context cannot stand in for it.
 // Nor does a thread run on a stack that must be elsewhere, if it or the joiner has an affinity.
 bool may_run(const thread *t, const carrier *k) noexcept {
-    if (t->owner->affinity.load(std::memory_order_relaxed) && (has_affinity(t) || t->owner->affinity_of(k->current)))
-        [[unlikely]]
+    if (t->owner->affinity.load(std::memory_order_relaxed) &&
+        (was_given_affinity(t) || t->owner->affinity_of(k->current))) [[unlikely]]
         return false;
     if (t->how == COMITY_TECHNIQUE_STACKLESS) return k->current->shares_tls || core::on_transition(k);
     return !core::on_transition(k);

@@ -1,5 +1,6 @@
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/environment.hpp"
+#include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
 
 #include <cstdarg>
@@ -32,6 +33,21 @@ void print_num_threads() noexcept {
     print_line("  [host] OMP_NUM_THREADS = '%s'", text);
 }
 
+// '{0,1},{2,3}', each place's processors one by one.
+void print_places() noexcept {
+    char text[512] = "";
+    std::size_t length = 0;
+    const auto add = [&](const char *before, int cpu) {
+        length += sys::format_text(text + length, sizeof text - length, "%s%d", before, cpu);
+    };
+    for (const sys::cpu_set &place : places()) {
+        for (int cpu = place.next(); cpu >= 0; cpu = place.next(cpu + 1))
+            add(cpu == place.next() ? (length ? ",{" : "{") : ",", cpu);
+        length += sys::format_text(text + length, sizeof text - length, "}");
+    }
+    print_line("  [host] OMP_PLACES = '%s'", text);
+}
+
 void print_bind() noexcept {
     static constexpr const char *kinds[] = {"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD"};
     char text[process_icvs::list_size * sizeof "PRIMARY,"];
@@ -57,7 +73,7 @@ void display_environment(bool verbose) noexcept {
     else
         print_line("  [host] OMP_SCHEDULE = '%s'", schedules[static_cast<unsigned>(icv.schedule)]);
     print_bind();
-    print_line("  [host] OMP_PLACES = ''");
+    print_places();
     print_line("  [host] OMP_STACKSIZE = '%llu'", static_cast<unsigned long long>(process.stack_size));
     print_line("  [host] OMP_WAIT_POLICY = '%s'",
                process.wait_policy == process_icvs::wait::active ? "ACTIVE" : "PASSIVE");

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <strings.h>
+#include <utility>
 
 #include "model/spmd/team.hpp"
 #include "personality/openmp/affinity_format.hpp"
@@ -265,8 +266,15 @@ void reader::others() noexcept {
             complain("OMP_WAIT_POLICY", "active or passive", "what suits (a short spin, then none)");
     }
     if (const char *text = look_up_("OMP_AFFINITY_FORMAT")) set_affinity_format(text, std::strlen(text));
-    if (const char *text = look_up_("OMP_PLACES"); text && !is_place_list(text))
-        complain("OMP_PLACES", "threads, cores, ll_caches, numa_domains or sockets, nor a list of places", "no places");
+    if (const char *text = look_up_("OMP_PLACES")) {
+        place_list list;
+        if (!read_places(text, sys::machine(), list))
+            complain("OMP_PLACES", "threads, cores, ll_caches, numa_domains or sockets, nor a list of places",
+                     "no places");
+        else if (list.empty())
+            complain("OMP_PLACES", "with a processor that the process may use", "no places");
+        set_places(std::move(list));
+    }
 }
 
 void reader::read_all(bool nested) noexcept {

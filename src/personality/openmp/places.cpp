@@ -1,22 +1,50 @@
 #include "personality/openmp/places.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 #include <strings.h>
+#include <utility>
 
 namespace comity::openmp {
 
 namespace {
 
+using sys::cpu_set;
+
+// A place and its length:stride. Processors beyond those that a set can hold do not exist; so neither do repetitions
+// that lead there.
+struct repetition {
+    long length = 1, stride = 1;
+};
+
+constexpr long beyond = cpu_set::most;
+
+long clamp(long value) noexcept { return std::clamp(value, -beyond, beyond); }
+
+cpu_set shifted(const cpu_set &set, long by) noexcept {
+    cpu_set result;
+    for (int cpu = set.next(); cpu >= 0; cpu = set.next(cpu + 1)) {
+        const long to = cpu + by;
+        if (to >= 0 && to < beyond) result.add(static_cast<int>(to));
+    }
+    return result;
+}
+
 // Reads from the front; each function says whether that was there, and blanks do not count.
 class place_reader {
 public:
-    explicit place_reader(const char *text) noexcept : at_(text) {}
+    place_reader(const char *text, const sys::topology &machine) noexcept : at_(text), machine_(machine) {}
 
-    bool all() noexcept { return (abstract_name() || list(&place_reader::interval)) && skip_blanks() == '\0'; }
+    bool read(place_list &places) {
+        if (!(abstract_name() || list([this] { return interval(); })) || skip_blanks() != '\0') return false;
+        for (cpu_set &p : places_) p.keep_only(usable());
+        std::erase_if(places_, [](const cpu_set &p) { return p.empty(); });
+        places = std::move(places_);
+        return true;
+    }
 
 private:
     char skip_blanks() noexcept {
@@ -30,49 +58,146 @@ private:
         return true;
     }
 
-    bool number(long least) noexcept {
+    bool number(long least, long &value) noexcept {
         const char first = skip_blanks();
         const bool negative = first == '-' && least < 0;
         const char digit = negative ? at_[1] : first;
         if (digit < '0' || digit > '9') return false;
         char *end;
         errno = 0;
-        const long value = std::strtol(at_, &end, 10);
+        value = std::strtol(at_, &end, 10);
         at_ = end;
         return errno == 0 && value >= least;
     }
 
+    cpu_set usable() const noexcept {
+        cpu_set all;
+        for (const sys::processor &p : machine_) all.add(p.cpu);
+        return all;
+    }
+
     // cores(4)
-    bool abstract_name() noexcept {
+    bool abstract_name() {
+        struct kind {
+            const char *name;
+            int part; // of the machine; -1: a processor by itself
+        };
+        constexpr kind kinds[] = {{"threads", -1},
+                                  {"cores", static_cast<int>(sys::part::core)},
+                                  {"ll_caches", static_cast<int>(sys::part::last_cache)},
+                                  {"numa_domains", static_cast<int>(sys::part::numa_node)},
+                                  {"sockets", static_cast<int>(sys::part::socket)}};
         skip_blanks();
-        for (const char *name : {"threads", "cores", "ll_caches", "numa_domains", "sockets"}) {
-            const std::size_t length = std::strlen(name);
-            if (::strncasecmp(at_, name, length) != 0) continue;
+        for (const kind &k : kinds) {
+            const std::size_t length = std::strlen(k.name);
+            if (::strncasecmp(at_, k.name, length) != 0) continue;
             at_ += length;
-            return !sign('(') || (number(1) && sign(')'));
+            long most = LONG_MAX;
+            if (sign('(') && !(number(1, most) && sign(')'))) return false;
+            add_parts(k.part, most);
+            return true;
         }
         return false;
     }
 
-    bool list(bool (place_reader::*one)() noexcept) noexcept {
+    void add_parts(int part, long most) {
+        const unsigned n = part < 0 ? machine_.size() : machine_.count(static_cast<sys::part>(part));
+        for (unsigned i = 0; i < n && static_cast<long>(i) < most; ++i) {
+            cpu_set set;
+            if (part < 0)
+                set.add(machine_[i].cpu);
+            else
+                set = machine_.cpus_of(static_cast<sys::part>(part), static_cast<int>(i));
+            places_.push_back(set);
+        }
+    }
+
+    template <class One> bool list(One one) {
         do {
-            if (!(this->*one)()) return false;
+            if (!one()) return false;
         } while (sign(','));
         return true;
     }
 
     // :length:stride, both optional
-    bool repetition() noexcept { return !sign(':') || (number(1) && (!sign(':') || number(LONG_MIN))); }
+    bool repeats(repetition &r) noexcept {
+        if (!sign(':')) return true;
+        if (!number(1, r.length) || (sign(':') && !number(LONG_MIN, r.stride))) return false;
+        r.length = clamp(r.length);
+        r.stride = clamp(r.stride);
+        return true;
+    }
 
-    bool interval() noexcept { return sign('!') ? place() : place() && repetition(); }
-    bool place() noexcept { return sign('{') ? list(&place_reader::resources) && sign('}') : number(0); }
-    bool resources() noexcept { return sign('!') ? number(0) : number(0) && repetition(); }
+    // Places, or after a ! those that are taken out again of the ones before.
+    bool interval() {
+        cpu_set set;
+        repetition r;
+        if (sign('!')) {
+            if (!place(set)) return false;
+            std::erase(places_, set);
+            return true;
+        }
+        if (!place(set) || !repeats(r)) return false;
+        for (long i = 0; i < r.length; ++i) {
+            if (i > 0 && clamp(i * r.stride) != i * r.stride) break;
+            places_.push_back(i == 0 ? set : shifted(set, i * r.stride));
+            if (places_.size() > static_cast<std::size_t>(beyond)) return false;
+        }
+        return true;
+    }
+
+    bool place(cpu_set &set) {
+        long single = 0;
+        if (sign('{')) return list([this, &set] { return resources(set); }) && sign('}');
+        if (!number(0, single)) return false;
+        set.add(static_cast<int>(clamp(single)));
+        return true;
+    }
+
+    bool resources(cpu_set &set) noexcept {
+        long first = 0;
+        repetition r;
+        if (sign('!')) {
+            if (!number(0, first)) return false;
+            set = without(set, clamp(first));
+            return true;
+        }
+        if (!number(0, first) || !repeats(r)) return false;
+        for (long i = 0; i < r.length; ++i) set.add(static_cast<int>(clamp(clamp(first) + clamp(i * r.stride))));
+        return true;
+    }
+
+    static cpu_set without(const cpu_set &set, long cpu) noexcept {
+        cpu_set rest;
+        for (int each = set.next(); each >= 0; each = set.next(each + 1))
+            if (each != cpu) rest.add(each);
+        return rest;
+    }
 
     const char *at_;
+    const sys::topology &machine_;
+    place_list places_;
 };
+
+// Never destroyed: a program may ask in its last moments.
+place_list &the_list() noexcept {
+    static place_list *const list = new place_list;
+    return *list;
+}
 
 } // namespace
 
-bool is_place_list(const char *text) noexcept { return place_reader(text).all(); }
+bool read_places(const char *text, const sys::topology &machine, place_list &places) {
+    return place_reader(text, machine).read(places);
+}
+
+const place_list &places() noexcept { return the_list(); }
+void set_places(place_list list) noexcept { the_list() = std::move(list); }
+
+const sys::cpu_set *cpus_of_place(int place) noexcept {
+    const place_list &list = places();
+    return place >= 0 && static_cast<std::size_t>(place) < list.size() ? &list[static_cast<std::size_t>(place)]
+                                                                       : nullptr;
+}
 
 } // namespace comity::openmp

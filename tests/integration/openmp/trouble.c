@@ -156,8 +156,18 @@ static void places(void) {
 #pragma omp parallel num_threads(2)
 #pragma omp single
     inside = omp_get_proc_bind();
-    printf("bind %d inside %d places %d place %d partition %d\n", omp_get_proc_bind(), inside, omp_get_num_places(),
+    printf("bind %d inside %d places %d place %d partition %d", omp_get_proc_bind(), inside, omp_get_num_places(),
            omp_get_place_num(), omp_get_partition_num_places());
+    int numbers[64], ids[64];
+    omp_get_partition_place_nums(numbers);
+    for (int i = 0; i < omp_get_partition_num_places(); ++i) {
+        omp_get_place_proc_ids(numbers[i], ids);
+        for (int j = 0; j < omp_get_place_num_procs(numbers[i]); ++j) printf("%s%d", j ? "," : " {", ids[j]);
+        printf("}");
+    }
+    printf("\n");
+    CHECK_EQUAL(omp_get_place_num_procs(-1), 0);
+    CHECK_EQUAL(omp_get_place_num_procs(omp_get_num_places()), 0);
 }
 
 static void openacc(void) {

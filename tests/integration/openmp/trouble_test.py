@@ -108,7 +108,7 @@ class good_values(unittest.TestCase):
 
     def test_places_may_be_written_in_every_way(self):
         for value in ("threads", " Cores ", "sockets(1)", "ll_caches ( 2 )", "numa_domains", "0", "0,1", "{0},{1}", "{0,1},!{1}",
-                      "{0:2},!1", "{0:4:2,!2}", "{3:2:-1}:2:-4", " { 0 : 2 : 1 } : 2 : 1 "):
+                      "{0:2},!1", "{0:4:2,!2}", "{3:4:-1}:2:-4", " { 0 : 2 : 1 } : 2 : 1 "):
             with self.subTest(value):
                 self.expect("threads 2 ", OMP_PLACES=value)
 
@@ -119,10 +119,35 @@ class good_values(unittest.TestCase):
             return done.stdout.strip()
 
         none = " places 0 place -1 partition 0"
+        one = f" places 1 place -1 partition 1 {{{min(os.sched_getaffinity(0))}}}"
+        first = f"{{{min(os.sched_getaffinity(0))}}}"
         self.assertEqual(answers(), "bind 0 inside 0" + none)
-        self.assertEqual(answers(OMP_PLACES="cores"), "bind 0 inside 0" + none)
-        self.assertEqual(answers(OMP_PROC_BIND="true", OMP_PLACES="cores"), "bind 1 inside 1" + none)
+        self.assertEqual(answers(OMP_PLACES=first), "bind 0 inside 0" + one)
+        self.assertEqual(answers(OMP_PROC_BIND="true", OMP_PLACES=first), "bind 1 inside 1" + one)
         self.assertEqual(answers(OMP_PROC_BIND="Primary , spread"), "bind 2 inside 4" + none)
+
+    def test_places_are_those_of_the_machine(self):
+        def shown(value, synthetic="numa:2 l3:2 core:2 pu:2"):
+            done = run(trouble, "places", OMP_PLACES=value, HWLOC_SYNTHETIC=synthetic, COMITY_HARTS="2")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            found = done.stdout.strip()
+            return found.split(" ", 10)[-1].replace("} {", "},{") if "{" in found else ""
+        if shown("threads(1)") != "{0}" or len(shown("threads").split("},{")) != 16:
+            self.skipTest("no hwloc here")
+        self.assertEqual(shown("threads(3)"), "{0},{1},{2}")
+        self.assertEqual(shown("cores"), ",".join(f"{{{2 * i},{2 * i + 1}}}" for i in range(8)))
+        self.assertEqual(shown("ll_caches(2)"), "{0,1,2,3},{4,5,6,7}")
+        self.assertEqual(shown("numa_domains"), "{0,1,2,3,4,5,6,7},{8,9,10,11,12,13,14,15}")
+        self.assertEqual(shown("sockets"), "{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15}")
+        self.assertEqual(shown("{0:4:2,!2},{14}:2:1,{15:3}"), "{0,4,6},{14},{15},{15}")
+        self.assertEqual(shown("{6,7}:4:-2,!{2,3}"), "{6,7},{4,5},{0,1}")
+        self.assertEqual(shown("3,!{3},5"), "{5}")
+
+    def test_places_that_cannot_be_used_are_told(self):
+        done = run(trouble, "places", OMP_PLACES="{8000},{8001}:2")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr, 'comity: OMP_PLACES="{8000},{8001}:2": not with a processor that the process may use; '
+                                      'using no places\n')
 
     def test_a_stack_size_holds_for_the_ranks(self):
         def deep(**variables):
@@ -141,10 +166,11 @@ class good_values(unittest.TestCase):
 
     def test_display_env_prints_the_settings(self):
         settings = {"OMP_NUM_THREADS": "3,2", "OMP_PROC_BIND": "close,spread", "OMP_WAIT_POLICY": "active", "OMP_STACKSIZE": "2M"}
-        shown = run(trouble, "show", OMP_DISPLAY_ENV="true", OMP_PLACES="cores", **settings).stderr
+        first = f"{{{min(os.sched_getaffinity(0))}}}"
+        shown = run(trouble, "show", OMP_DISPLAY_ENV="true", OMP_PLACES=first + ",!{9000}," + first, **settings).stderr
         self.assertIn("OPENMP DISPLAY ENVIRONMENT BEGIN", shown)
         self.assertIn("OPENMP DISPLAY ENVIRONMENT END", shown)
-        for variable, value in (settings | {"OMP_STACKSIZE": 2 << 20, "OMP_PLACES": ""}).items():
+        for variable, value in (settings | {"OMP_STACKSIZE": 2 << 20, "OMP_PLACES": f"{first},{first}"}).items():
             self.assertIn(f"  [host] {variable} = '{str(value).upper()}'\n", shown)
 
 

@@ -51,7 +51,8 @@ template <class F> void on_each_hart(F f) {
 
 class binding : public testing::Test {
     void TearDown() override {
-        for (int i = 0; i < comity_hart_count(); ++i) comity::bind_hart(i, before[static_cast<std::size_t>(i)]);
+        for (int i = 0; i < comity_hart_count(); ++i)
+            comity::bind_hart(i, starts_bound() ? before[static_cast<std::size_t>(i)] : std::vector<int>());
         EXPECT_EQ(own_mask(), at_start);
     }
     std::vector<std::vector<int>> before = [] {

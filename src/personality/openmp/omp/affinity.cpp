@@ -1,21 +1,29 @@
-// Places and affinity. Comity's harts are where the kernel puts them, and ranks move between harts: no rank is bound to
-// a place, so there are no places (as libgomp has none when OMP_PLACES and OMP_PROC_BIND are not set), and binding
-// reads as asked for.
+// Places and affinity. The places are those of OMP_PLACES, and every thread's partition has all of them; ranks move
+// between harts, so none of them is at a place, and binding reads as asked for.
 #include <cstring>
 
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/omp/functions.hpp"
+#include "personality/openmp/places.hpp"
 #include "personality/openmp/thread.hpp"
 
 using namespace comity::openmp;
 
 omp_proc_bind_t omp_get_proc_bind() noexcept { return static_cast<omp_proc_bind_t>(icv_of(self).bind); }
-int omp_get_num_places() noexcept { return 0; }
-int omp_get_place_num_procs(int) noexcept { return 0; }
-void omp_get_place_proc_ids(int, int *) noexcept {}
+int omp_get_num_places() noexcept { return static_cast<int>(places().size()); }
+int omp_get_place_num_procs(int place) noexcept {
+    const comity::sys::cpu_set *cpus = cpus_of_place(place);
+    return cpus ? static_cast<int>(cpus->count()) : 0;
+}
+void omp_get_place_proc_ids(int place, int *ids) noexcept {
+    const comity::sys::cpu_set *cpus = cpus_of_place(place);
+    for (int cpu = cpus ? cpus->next() : -1; cpu >= 0; cpu = cpus->next(cpu + 1)) *ids++ = cpu;
+}
 int omp_get_place_num() noexcept { return -1; }
-int omp_get_partition_num_places() noexcept { return 0; }
-void omp_get_partition_place_nums(int *) noexcept {}
+int omp_get_partition_num_places() noexcept { return omp_get_num_places(); }
+void omp_get_partition_place_nums(int *numbers) noexcept {
+    for (int i = 0; i < omp_get_num_places(); ++i) numbers[i] = i;
+}
 
 void omp_set_affinity_format(const char *format) noexcept { set_affinity_format(format, std::strlen(format)); }
 

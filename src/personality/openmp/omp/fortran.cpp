@@ -7,6 +7,7 @@
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/omp/functions.hpp"
+#include "personality/openmp/places.hpp"
 
 using namespace comity::openmp;
 using i32 = std::int32_t;
@@ -97,11 +98,15 @@ COMITY_OMP void omp_get_schedule_8_(i32 *kind, i64 *chunk) noexcept {
     *chunk = c;
 }
 
-// There are no places, so nothing is stored.
-COMITY_OMP void omp_get_place_proc_ids_(const i32 *, i32 *) noexcept {}
-COMITY_OMP void omp_get_place_proc_ids_8_(const i64 *, i64 *) noexcept {}
-COMITY_OMP void omp_get_partition_place_nums_(i32 *) noexcept {}
-COMITY_OMP void omp_get_partition_place_nums_8_(i64 *) noexcept {}
+COMITY_OMP void omp_get_place_proc_ids_(const i32 *place, i32 *ids) noexcept { omp_get_place_proc_ids(*place, ids); }
+COMITY_OMP void omp_get_place_proc_ids_8_(const i64 *place, i64 *ids) noexcept {
+    const comity::sys::cpu_set *cpus = cpus_of_place(cut(*place));
+    for (int cpu = cpus ? cpus->next() : -1; cpu >= 0; cpu = cpus->next(cpu + 1)) *ids++ = cpu;
+}
+COMITY_OMP void omp_get_partition_place_nums_(i32 *numbers) noexcept { omp_get_partition_place_nums(numbers); }
+COMITY_OMP void omp_get_partition_place_nums_8_(i64 *numbers) noexcept {
+    for (int i = 0; i < omp_get_num_places(); ++i) numbers[i] = i;
+}
 
 COMITY_OMP void omp_fulfill_event_(std::intptr_t event) noexcept {
     omp_fulfill_event(static_cast<omp_event_handle_t>(event));
