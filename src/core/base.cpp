@@ -133,9 +133,11 @@ bool base_scheduler::trade(carrier *k, unsigned id) noexcept {
     hart *h = &harts_[id], *before = k->carried;
     if (h == before || (!claim_idle(h) && !claim_kept(h))) return false;
     if (!k->adopted) {
-        std::swap(h->worker, before->worker);
+        carrier *other = h->worker.load(std::memory_order_relaxed);
+        h->worker.store(k, std::memory_order_release);          // release[worker]
+        before->worker.store(other, std::memory_order_release); // release[worker]
         k->own.store(h, std::memory_order_relaxed);
-        if (before->worker) before->worker->own.store(before, std::memory_order_relaxed);
+        if (other) other->own.store(before, std::memory_order_relaxed);
     }
     k->carried = h;
     bind_as_hart(k);
@@ -153,7 +155,7 @@ void base_scheduler::give(hart *h, carrier *to, sched *into) noexcept {
 
 // Can the hart be carried by a worker? Makes one if need be.
 bool base_scheduler::has_worker(hart *h) noexcept {
-    if (h->worker) return true;
+    if (h->worker.load(std::memory_order_relaxed)) return true;
     if (no_more_workers_.load(std::memory_order_relaxed)) return false;
     if (worker_of(h)) return true;
     if (!no_more_workers_.exchange(true, std::memory_order_relaxed))
@@ -199,7 +201,7 @@ bool base_scheduler::serve_demand(hart *h) noexcept {
     }
     if (roots_.empty() || !has_worker(h)) return false;
     sched *root = roots_.pick();
-    if (root) give(h, h->worker, root);
+    if (root) give(h, h->worker.load(std::memory_order_relaxed), root);
     return root;
 }
 
@@ -228,7 +230,7 @@ void base_scheduler::request(sched *root) noexcept {
             break;
         }
         if (!root->reserve()) return release(h);
-        give(h, h->worker, root);
+        give(h, h->worker.load(std::memory_order_relaxed), root);
     }
     if (wanted_of(root->account.load(std::memory_order_relaxed)) != 0) stand_in_line(root);
 }
@@ -368,7 +370,8 @@ void base_scheduler::child_after_fork(carrier *survivor) noexcept {
     no_more_workers_.store(false, std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) {
         hart *h = &harts_[i];
-        h->worker = survivor && !survivor->adopted && survivor->carried == h ? survivor : nullptr;
+        h->worker.store(survivor && !survivor->adopted && survivor->carried == h ? survivor : nullptr,
+                        std::memory_order_relaxed);
         const bool own = survivor && (survivor->carried == h ||
                                       (survivor->kept == h && h->keeper.load(std::memory_order_relaxed) == survivor));
         if (!own) {

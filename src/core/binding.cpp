@@ -155,7 +155,7 @@ int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept {
     if (!all) return ENOMEM;
     if (!harts_are_bound.exchange(true, std::memory_order_relaxed))
         visit_carriers( // workers that started before; later ones see the flag, since both take the list's lock
-            [](const carrier *k, void *argument) {
+            [](carrier *k, void *argument) {
                 const struct hart *own = k->own.load(std::memory_order_relaxed);
                 if (!own) return;
                 place &p = static_cast<place *>(argument)[own->id];

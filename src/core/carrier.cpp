@@ -393,18 +393,18 @@ void init_carrier(carrier *k) noexcept {
 }
 
 carrier *worker_of(hart *h) noexcept {
-    if (h->worker) return h->worker;
+    if (carrier *k = h->worker.load(std::memory_order_relaxed)) return k;
     auto *k = new (std::nothrow) carrier;
     if (!k) return nullptr;
-    h->worker = k;
     k->own.store(h, std::memory_order_relaxed);
     note_awake();
     if (sys::start_kernel_thread(worker_main, k, 0) != 0) {
         note_asleep();
-        h->worker = nullptr;
         delete k;
+        return nullptr;
     }
-    return h->worker;
+    h->worker.store(k, std::memory_order_release); // release[worker]
+    return k;
 }
 
 } // namespace comity::core

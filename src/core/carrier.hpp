@@ -66,6 +66,20 @@ struct counters {
 
 struct binding; // binding.hpp
 
+// How far the displacement of a context from this carrier is; `step` says who writes the rest.
+struct displacement {
+    enum class state : std::uint32_t {
+        none,    // from here on the watch
+        asked,   // the carrier, in a signal's handler
+        told,    // the watch
+        decided, // the carrier
+    };
+    std::atomic<state> step{state::none};
+    std::uintptr_t pc = 0, sp = 0; // where it was found
+    unsigned looks = 0;            // the watch's: for how many it has been with one context
+    std::uint64_t switches = 0;    // the watch's
+};
+
 struct alignas(64) carrier {
     // Written by the carrier itself, or by whoever grants it a hart before the token.
     hart *carried = nullptr;
@@ -100,6 +114,7 @@ struct alignas(64) carrier {
     int kernel_id = 0;
     std::atomic<hart *> own{nullptr}; // workers: the hart whose worker it is; written by whoever holds the hart
     binding *bound = nullptr; // null: it never carried a bound hart
+    displacement displaced;
     waiter native_waiter;     // the native context's, while it waits with a deadline
 };
 

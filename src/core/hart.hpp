@@ -18,7 +18,7 @@ struct alignas(64) hart {
     std::atomic<std::uint64_t> kept_since{0}; // ticks; written by the keeper before `keeper`
     std::atomic<int> keeper_id{0};            // the keeper's kernel thread, for the question whether it runs
     int id = 0;
-    carrier *worker = nullptr; // its own kernel thread; written by whoever holds the hart
+    std::atomic<carrier *> worker{nullptr}; // its own kernel thread, never freed; written by whoever holds the hart
 };
 
 } // namespace comity::core

@@ -70,10 +70,17 @@ void run_promoted(void *argument) {
 
 bool promotable(const context *c) noexcept { return c->tls && c->tls->provider == tls_provider::donor; }
 
-bool promote(context *c, void (*fn)(void *), void *arg) noexcept {
+bool can_promote() noexcept { return select_tls_provider() == tls_provider::donor; }
+
+bool prepare_promotion(context *c) noexcept {
     promotion *&p = c->tls->promoted;
     if (!p) p = make_promotion(c);
-    if (!p) return false;
+    return p;
+}
+
+bool promote(context *c, void (*fn)(void *), void *arg) noexcept {
+    if (!prepare_promotion(c)) return false;
+    promotion *p = c->tls->promoted;
     p->fn = fn;
     p->arg = arg;
     run_on_donor(c->tls, run_promoted, p);

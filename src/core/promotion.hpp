@@ -9,10 +9,16 @@ namespace comity::core {
 // Can this context be promoted? A context on a glibc TLS block has no kernel thread of its own.
 bool promotable(const context *c) noexcept;
 
+// Can full contexts be promoted in this process?
+bool can_promote() noexcept;
+
 // The fresh or paused context `c`, which nobody else may resume, goes on on its donor's kernel thread; a fresh one
 // starts with fn(arg). Until demote it is the native context of that thread: an adopted one, without a hart. Returns at
 // once. Any thread. False: no memory; nothing happened.
 bool promote(context *c, void (*fn)(void *), void *arg) noexcept;
+
+// Does what promote needs memory for beforehand; false: there is none.
+bool prepare_promotion(context *c) noexcept;
 
 // Is the caller promoted?
 bool is_promoted(const context *c) noexcept;

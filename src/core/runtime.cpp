@@ -200,9 +200,9 @@ void forget(carrier *k) noexcept {
     carriers_lock.unlock();
 }
 
-void visit_carriers(void (*visit)(const carrier *k, void *argument), void *argument) noexcept {
+void visit_carriers(void (*visit)(carrier *k, void *argument), void *argument) noexcept {
     carriers_lock.lock();
-    for (const carrier *k = all_carriers; k; k = k->all_next) visit(k, argument);
+    for (carrier *k = all_carriers; k; k = k->all_next) visit(k, argument);
     carriers_lock.unlock();
 }
 

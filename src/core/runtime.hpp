@@ -38,7 +38,7 @@ void drop_kept_hart(carrier *k) noexcept;
 void enlist(carrier *k) noexcept;
 void forget(carrier *k) noexcept;
 // Calls visit(k, argument) for each carrier, under the list's lock.
-void visit_carriers(void (*visit)(const carrier *k, void *argument), void *argument) noexcept;
+void visit_carriers(void (*visit)(carrier *k, void *argument), void *argument) noexcept;
 void chaos_seed(std::uint64_t seed) noexcept;
 
 // Counts the kernel threads that Comity has and that do not sleep in it.

@@ -171,6 +171,13 @@ void go_home(carrier *k, sched *s) noexcept {
     resume(k, k->native);
 }
 
+bool let_others_run() noexcept {
+    carrier *k = current_carrier();
+    if (!k || !k->carried || on_transition(k)) return false;
+    sched *s = k->current_sched;
+    return s->hooks && s->hooks->yield && s->hooks->yield(s, k->current);
+}
+
 void unblock_all(context *first) noexcept {
     while (first) {
         sched *owner = first->owner;

@@ -23,6 +23,10 @@ struct sched_hooks {
     // unblock for a list (by context::next) of contexts of this scheduler.
     void (*unblock_all)(sched *self, context *first) noexcept;
     const unit_hooks *units = nullptr; // schedulers of units
+    // Lets others of this scheduler run on the hart of the calling context; false: there are none. May switch.
+    bool (*yield)(sched *self, context *c) noexcept = nullptr;
+    // The context, which ran on the calling hart and was stopped, is about to be promoted; false: it cannot be.
+    bool (*displaced)(sched *self, context *c) noexcept = nullptr;
     // What the carrier's hart has of the scheduler, for carrier::work; null: nothing.
     void *(*work_of)(sched *self, const carrier *k) noexcept = nullptr;
     // The thread of the program whose native context registered the scheduler ends, and has not unregistered it. May
@@ -92,6 +96,9 @@ void end_sched(sched *s, std::uint64_t own) noexcept;
 void leave_surplus(carrier *k, std::uint32_t most, bool leaves_work) noexcept;
 [[noreturn]] COMITY_SHARED void block(carrier *k, context *c) noexcept;
 COMITY_SHARED void unblock(context *c) noexcept;
+// Lets other contexts of the caller's scheduler run on this hart; false: there are none, or it holds no hart. Any
+// thread, any context. May switch.
+COMITY_SHARED bool let_others_run() noexcept;
 // May the native context of this adopted carrier go on, in `s` or a scheduler below it?
 COMITY_SHARED bool home_ready(const carrier *k, const sched *s) noexcept;
 // Then: it goes on, with the hart that `s`, the current scheduler, has here.

@@ -85,13 +85,16 @@ std::atomic<std::uint32_t> bell{0}; // rung for an earlier deadline than that; w
 bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
     context *first = nullptr;
     context **last = &first;
+    timer *longer = nullptr; // linked by `up`
     const std::int64_t now = sys::now_ns();
     unsigned served = 0;
     lock.lock();
     for (timer *t; served < batch && (t = heap.earliest()) && t->at <= now; ++served) {
         heap.remove(t);
         t->queued = false;
-        if (context *c = t->expired(t)) {
+        if (t->serve) {
+            t->up = std::exchange(longer, t);
+        } else if (context *c = t->expired(t)) {
             *last = c;
             last = &c->next;
         }
@@ -102,6 +105,10 @@ bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
     rung = bell.load(std::memory_order_relaxed);
     lock.unlock();
     unblock_all(first);
+    while (timer *t = longer) {
+        longer = t->up;
+        t->serve(t);
+    }
     return served;
 }
 

@@ -19,6 +19,9 @@ struct timer {
     // null. Runs on the timers' thread under their lock: a few instructions, and no lock under which somebody calls arm
     // or cancel. Afterwards nothing refers to the timer.
     context *(*expired)(timer *) noexcept = nullptr;
+    // Instead of `expired`: runs on the timers' thread without its lock, so it may take a while and arm the timer
+    // again. Such a timer is never cancelled.
+    void (*serve)(timer *) noexcept = nullptr;
 
     bool queued = false; // from here on: the heap's, under the lock
     std::uint32_t rank = 0;

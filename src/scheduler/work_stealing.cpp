@@ -66,21 +66,25 @@ void unblock_all(core::sched *s, context *first) noexcept {
     if (n) static_cast<work_stealing *>(s)->make_ready(head, tail, n);
 }
 
-constexpr core::sched_hooks hooks{other_work,
-                                  [](core::sched *s, context *from, core::arch::after_fn after, void *arg) noexcept {
-                                      return static_cast<work_stealing *>(s)->switch_to_other(from, after, arg);
-                                  },
-                                  unblock_all,
-                                  &unit_callbacks,
-                                  [](core::sched *s, const carrier *k) noexcept -> void * {
-                                      auto &own = static_cast<work_stealing *>(s)->slots[k->carried->id];
-                                      own.here.store(true, std::memory_order_relaxed);
-                                      return &own;
-                                  },
-                                  [](core::sched *s) noexcept {
-                                      auto *own = static_cast<work_stealing *>(s);
-                                      if (own->implicit) own->close();
-                                  }};
+constexpr core::sched_hooks hooks{
+    .other_work = other_work,
+    .switch_to_other =
+        [](core::sched *s, context *from, core::arch::after_fn after, void *arg) noexcept {
+            return static_cast<work_stealing *>(s)->switch_to_other(from, after, arg);
+        },
+    .unblock_all = unblock_all,
+    .units = &unit_callbacks,
+    .yield = [](core::sched *s, context *c) noexcept { return static_cast<work_stealing *>(s)->yield(c); },
+    .work_of = [](core::sched *s, const carrier *k) noexcept -> void * {
+        auto &own = static_cast<work_stealing *>(s)->slots[k->carried->id];
+        own.here.store(true, std::memory_order_relaxed);
+        return &own;
+    },
+    .registrant_ends =
+        [](core::sched *s) noexcept {
+            auto *own = static_cast<work_stealing *>(s);
+            if (own->implicit) own->close();
+        }};
 
 } // namespace
 
@@ -443,12 +447,15 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
 }
 
 // A yield lets those go on that have started, which is a mere switch; every few turns it looks at everything else.
-void work_stealing::yield(context *c) noexcept {
+bool work_stealing::yield(context *c) noexcept {
     carrier *k = c->on;
     slot &own = *work_of(k);
     if (own.take_turn() % turns_at_home == 0) [[unlikely]] {
-        if (has_beyond(k, own)) return core::pause(c, yield_and_look_around, this);
-        if (!own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
+        const bool beyond = has_beyond(k, own);
+        if (beyond || !own.fresh.empty()) {
+            core::pause(c, beyond ? yield_and_look_around : yield_to_fresh, this);
+            return true;
+        }
     }
     if (alone() && !c->home && own.first) { // nobody takes it before it is off its stack
         context *other = own.first;
@@ -456,9 +463,10 @@ void work_stealing::yield(context *c) noexcept {
         own.last->next = c;
         own.last = c;
         own.first = other->next;
-        return core::switch_to(c, other, core::arch::comity_arch_nothing, nullptr);
+        core::switch_to(c, other, core::arch::comity_arch_nothing, nullptr);
+        return true;
     }
-    yield_to_shared(k, c, own);
+    return yield_to_shared(k, c, own);
 }
 
 // `from`, which waits for something, stops and one that has started goes on. Every few turns not, to look around.
@@ -476,14 +484,16 @@ bool work_stealing::switch_to_started(slot &own, context *from, core::arch::afte
 }
 
 // Where others may take what is ready.
-void work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept {
+bool work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept {
     const auto put_back = [](void *self) {
         auto *before = static_cast<context *>(self);
         static_cast<work_stealing *>(before->owner)->put_back(before);
     };
-    if (switch_to_started(own, c, put_back, c)) return;
-    if (!own.fresh.empty()) return core::pause(c, yield_to_fresh, this);
-    if (has_work(k)) core::pause(c, yield_to_any, this);
+    if (switch_to_started(own, c, put_back, c)) return true;
+    const bool fresh = !own.fresh.empty();
+    if (!fresh && !has_work(k)) return false;
+    core::pause(c, fresh ? yield_to_fresh : yield_to_any, this);
+    return true;
 }
 
 // Is there anything that a hart which always finds something in its own queues would never come to?

@@ -38,7 +38,7 @@ public:
 
     bool push_in_order(unit *u) noexcept;
     void call_help() noexcept { ask_for_harts(1); }
-    void yield(context *c) noexcept;
+    bool yield(context *c) noexcept;
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
     void make_ready(context *first, context *last, unsigned n) noexcept;
     // unit_hooks::take and put_on.
@@ -107,7 +107,7 @@ private:
     void move_unit(policy *to, slot &own, unit *u) noexcept;
     void call_harts(unsigned n) noexcept;
     bool switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept;
-    void yield_to_shared(carrier *k, context *c, slot &own) noexcept;
+    bool yield_to_shared(carrier *k, context *c, slot &own) noexcept;
     bool has_beyond(carrier *k, const slot &own) noexcept;
     bool wait_for_work(carrier *k) noexcept;
     // What yield() leaves to the transition context: the context that yielded goes behind the others first.

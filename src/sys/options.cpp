@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kibi = 1024, mebi = 1024 * kibi, gibi = 1024 * mebi;
 constexpr std::uint64_t least_stack = 16 * kibi, most_stack = 64 * gibi, usual_stack = 8 * mebi;
 constexpr std::uint64_t most_harts = 1024, most_spin_us = 1'000'000;
-constexpr unsigned usual_spin_us = 20;
+constexpr std::uint64_t most_stall_ms = 60'000;
+constexpr unsigned usual_spin_us = 20, usual_stall_ms = 50;
 
 // clang-format off
 constexpr option table[] = {
@@ -51,6 +52,10 @@ constexpr option table[] = {
      "For how many microseconds an idle hart looks for work, and a thread that has a hart waits at a condition variable, "
      "before its kernel thread goes to sleep.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.spin_us = static_cast<unsigned>(n); }},
+    {"COMITY_STALL_MS", option_kind::count, 0, most_stall_ms, "", "50",
+     "After how many milliseconds without progress a parallel region's threads that have no hart go on on kernel threads of "
+     "their own: those that have one may be waiting for them in a loop of the program's. 0: never.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.stall_ms = static_cast<unsigned>(n); }},
     {"COMITY_TLS", option_kind::choice, 0, 0, "auto|donor|glibc", "auto: what the self-test at the start finds best",
      "Where the thread-local storage of full contexts comes from: `donor` borrows that of sleeping kernel threads, "
      "`glibc` takes it from the C library's allocator.",
@@ -188,6 +193,7 @@ options parse_options(look_up_function look_up, report_function report, void *da
     options result;
     result.harts = cores;
     result.spin_us = usual_spin_us;
+    result.stall_ms = usual_stall_ms;
     result.stack_size = standard_stack_size();
     for (const option &row : table) {
         const char *text = look_up(row.variable, data);

@@ -25,10 +25,9 @@ void set_mask(int how, const std::uint64_t *mask, std::uint64_t *before) noexcep
 
 } // namespace
 
-signals_blocked::signals_blocked() noexcept : before_(0) {
-    const std::uint64_t mask = ~never_blocked;
-    set_mask(SIG_BLOCK, &mask, &before_);
-}
+const std::uint64_t mask_of_lent_threads = ~never_blocked;
+
+signals_blocked::signals_blocked() noexcept : before_(0) { set_mask(SIG_BLOCK, &mask_of_lent_threads, &before_); }
 
 signals_blocked::~signals_blocked() { set_mask(SIG_SETMASK, &before_, nullptr); }
 

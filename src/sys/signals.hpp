@@ -5,6 +5,9 @@
 
 namespace comity::sys {
 
+// What kernel threads whose TLS is lent block: as below. The kernel's mask, one bit a signal.
+extern const std::uint64_t mask_of_lent_threads;
+
 // While one lives, the calling kernel thread takes no signals except those of faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 // SIGTRAP, SIGSYS: blocking these would turn a report into a silent death, and profilers need SIGTRAP) and the C
 // library's internal ones. Must end on the kernel thread on which it began: do not switch in between.

@@ -25,11 +25,33 @@ void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
     // region.
     if (left != 0 && parent == &base()) left -= harts_that_come(left);
     for (int rank; left != 0 && (rank = claim(k)) >= 0; --left) {
-        member *m = members_[rank];
-        if (!core::promotable(m->c) || !core::promote(m->c, member_main, m))
-            sys::fatal("a gang region", "rank %d of %u has no kernel thread to run on", rank, ranks);
-        m->promoted = true;
+        promote_member(members_[rank]);
     }
+}
+
+void team::promote_member(member *m) noexcept {
+    m->promoted = true;
+    any_promoted_.store(true, std::memory_order_relaxed);
+    if (!core::promotable(m->c) || !core::promote(m->c, member_main, m))
+        sys::fatal("a parallel region", "rank %u has no kernel thread to run on", m->rank);
+}
+
+// The master of the region is promoted: it has no hart, and those that have one may be waiting for it. So all the ranks
+// are on kernel threads, and the team is no scheduler in the tree.
+void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
+    body_ = body;
+    arg_ = arg;
+    busy = true;
+    unfinished_.store(ranks - 1, std::memory_order_relaxed);
+    for (unsigned i = 1; i < ranks; ++i) promote_member(members_[i]);
+    body(arg, 0);
+    if (generation == core::generation()) { // else this process was forked in the region
+        if (unfinished_.fetch_or(master_waiting, std::memory_order_acq_rel) != 0) // acq_rel[team-join]
+            core::sleep_without_hart(master->on);
+        unfinished_.store(0, std::memory_order_relaxed);
+        await_promoted(ranks);
+    }
+    busy = false;
 }
 
 // Wakes at most `wanted` idle harts for this root team; returns how many surely come: whoever takes one of what it
@@ -48,7 +70,8 @@ unsigned team::harts_that_come(unsigned wanted) noexcept {
 
 // After the region: its kernel thread may still be on the way to sleep, on the TLS of a context that the next region
 // resumes.
-void team::await_promoted(unsigned ranks) const noexcept {
+void team::await_promoted(unsigned ranks) noexcept {
+    any_promoted_.store(false, std::memory_order_relaxed);
     for (unsigned i = 1; i < ranks; ++i) {
         member *m = members_[i];
         if (!m->promoted) continue;

@@ -56,7 +56,12 @@ void unblock_all(core::sched *self, context *first) noexcept {
 
 constexpr comity_sched_callbacks_t team_callbacks{nullptr,  on_unregister, on_request, on_hart,
                                                   on_yield, on_block,      on_unblock};
-constexpr core::sched_hooks team_hooks{other_work, switch_to_other, unblock_all};
+constexpr core::sched_hooks team_hooks{
+    .other_work = other_work,
+    .switch_to_other = switch_to_other,
+    .unblock_all = unblock_all,
+    .yield = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->yield_to_others(c); },
+    .displaced = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->is_displaced(c); }};
 
 // ---- Ranks to take up
 

@@ -3,8 +3,10 @@
 
 #include "core/base.hpp"
 #include "core/chaos.hpp"
+#include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/scheduler.hpp"
+#include "model/spmd/watch.hpp"
 #include "sys/cache.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
@@ -44,10 +46,12 @@ team *team::create(context *master) noexcept {
     t->master = master;
     t->slots_ = slots;
     t->generation = core::generation();
+    enlist(t);
     return t;
 }
 
 void team::destroy() noexcept {
+    delist(this);
     if (generation == core::generation()) { // else the members' kernel threads are those of another process
         for (unsigned i = 1; i < capacity; ++i) {
             core::destroy_context(members_[i]->c);
@@ -105,7 +109,8 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     body(arg, 0);
     join(c);
     sys::fetch_to_write(&body_); // the others have read it, and the next region writes it
-    if (kind == region_kind::gang) await_promoted(ranks);
+    if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]]
+        await_promoted(ranks);
     leave_region(c->on);
     busy = false;
     if (reported) report(-reported);
@@ -187,6 +192,7 @@ void team::ask_for_harts(unsigned ranks) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
     std::uint32_t here = 0;
     for (unsigned i = 0; i < harts && here < most; ++i) here += slots_[i].present.load(std::memory_order_relaxed);
+    if (here < ranks) keep_watch();
     if (here >= most) return;
     const std::uint64_t a = account.load(std::memory_order_relaxed);
     if (parent == &base() && wanted_of(a) != 0) return;
@@ -268,8 +274,10 @@ team *innermost_running(context *c) noexcept {
 } // namespace
 
 team *prepare(unsigned ranks) noexcept {
-    carrier *k = core::enter_comity();
-    context *c = k->current;
+    context *c = core::current_context();
+    const bool promoted = c && core::is_promoted(c) && !c->on->carried;
+    carrier *k = promoted ? c->on : core::enter_comity();
+    c = k->current;
     team *around = innermost_running(c);
     team **at = around ? &around->deeper : reinterpret_cast<team **>(&c->hot);
     team *t = *at;
@@ -281,10 +289,11 @@ team *prepare(unsigned ranks) noexcept {
         *at = t;
         c->at_end = end_teams;
     }
-    const bool root = !around && k->adopted && c == k->native && c->owner == &base();
+    const bool root = !promoted && !around && k->adopted && c == k->native && c->owner == &base();
     if (t->lingering && !root) t->close(); // this time the caller is below another scheduler
     if (t->lingering != root)              // harts that linger in it read this
         t->lingering = root;
+    t->without_harts = promoted;
     t->last_size = t->grow(ranks);
     return t;
 }
@@ -293,7 +302,9 @@ void set_stack_size(std::size_t bytes) noexcept { stack_size = bytes; }
 
 unsigned size(const team *t) noexcept { return t->last_size; }
 
-void run(team *t, body_fn body, void *arg, region_kind kind) noexcept { t->run(body, arg, t->last_size, kind); }
+void run(team *t, body_fn body, void *arg, region_kind kind) noexcept {
+    t->without_harts ? t->run_without_harts(body, arg, t->last_size) : t->run(body, arg, t->last_size, kind);
+}
 
 void watch_regions(void (*watcher)(int harts)) noexcept { region_watcher.store(watcher, std::memory_order_relaxed); }
 
@@ -308,12 +319,6 @@ unsigned free_harts() noexcept {
         if (t->lingering && !t->busy) n += core::sched::harts_of(t->account.load(std::memory_order_relaxed));
     }
     return n < base().hart_count() ? n : base().hart_count();
-}
-
-bool yield() noexcept {
-    carrier *k = core::current_carrier();
-    if (!k || !k->carried || core::on_transition(k) || k->current_sched->callbacks != &team_callbacks) return false;
-    return static_cast<team *>(k->current_sched)->yield_to_others(k->current);
 }
 
 } // namespace comity::spmd

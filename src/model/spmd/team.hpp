@@ -50,8 +50,4 @@ COMITY_SHARED void watch_regions(void (*watcher)(int harts)) noexcept;
 // them.
 COMITY_SHARED std::int64_t workers_cpu_ns() noexcept;
 
-// Lets other ready contexts of the caller's scheduler run on this hart, if there are any; false when there are none.
-// Context. May switch.
-COMITY_SHARED bool yield() noexcept;
-
 } // namespace comity::spmd

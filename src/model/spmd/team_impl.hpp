@@ -19,7 +19,7 @@ struct member {
     team *of;
     unsigned rank;
     context *c;
-    bool promoted = false; // in this region; the master's
+    bool promoted = false; // in this region; written before it is, reset by the master
 };
 
 // What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half
@@ -66,6 +66,7 @@ public:
     // Makes members until there are `ranks`; returns how many ranks the team has.
     unsigned grow(unsigned ranks) noexcept;
     void run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexcept;
+    void run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept;
     void close() noexcept; // a root team that lingers: drives its harts out and unregisters it
 
     // Stops `from`, a rank on the calling hart, and goes on with another rank that can run here; after(arg) runs when
@@ -86,9 +87,20 @@ public:
     // The body of a rank has returned.
     void finish(member *m) noexcept;
 
+    // watch.cpp, under the lock of its list. Do any ranks wait for a hart? Has nothing happened in the team for so many
+    // looks, this one included? Takes one that waits, to be promoted; null: none that can be.
+    bool is_running() const noexcept { return unfinished_.load(std::memory_order_relaxed) != 0; }
+    bool has_waiting() const noexcept;
+    bool stands_still(unsigned for_looks) noexcept;
+    member *take_waiting() noexcept;
+    // The context, on the calling hart, is about to be promoted; false: it cannot be.
+    bool is_displaced(const context *c) noexcept;
+    team *next_known = nullptr, *previous_known = nullptr;
+
     team *deeper = nullptr; // the hot team of the same master, one level further in
     context *master = nullptr;
     bool lingering = false;       // a root team, which stays registered between its regions
+    bool without_harts = false;   // the next region: its master is promoted
     std::uint32_t generation = 0; // of the process: members do not survive a fork
     unsigned capacity = 1;
     slot *slots_ = nullptr;      // one for each hart
@@ -108,6 +120,9 @@ public:
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
     std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
     core::child_list children_;
+    std::atomic<bool> any_promoted_{false}; // in this region
+    std::uint64_t last_progress_ = 0;       // the watch's
+    unsigned still_ = 0;                    // the watch's: looks for which it has been so
 
 private:
     friend void member_main(void *);
@@ -119,7 +134,12 @@ private:
     void join(context *c) noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
     unsigned harts_that_come(unsigned wanted) noexcept;
-    void await_promoted(unsigned ranks) const noexcept;
+    void promote_member(member *m) noexcept;
+    void await_promoted(unsigned ranks) noexcept;
+    std::uint64_t progress() const noexcept;
+    member *promotable_member(const context *c) const noexcept;
+    member *take_ready_member() noexcept;
+    static member *warn_of_standstill() noexcept;
     static void promoted_ends(void *argument);
     bool has_ranks() const noexcept;
     bool home_below(const carrier *k) const noexcept;

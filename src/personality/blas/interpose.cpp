@@ -1,9 +1,6 @@
 // What this preload object puts before the C library: each function does what the original does, and a little more for
 // callers inside an OpenBLAS. They may be called before any constructor has run, by every library of the process.
-#include "comity/core.h"
-#include "model/spmd/team.hpp"
 #include "personality/blas/openblas.hpp"
-#include "sys/kernel_thread.hpp"
 #include "sys/next_symbol.hpp"
 
 #include <cstdlib>
@@ -31,14 +28,6 @@ COMITY_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *at
                                      void *argument) noexcept {
     comity::blas::openblas::thread_is_made(__builtin_return_address(0), argument);
     return next_create.get()(thread, attributes, function, argument);
-}
-
-COMITY_INTERPOSED int sched_yield() noexcept {
-    // Members of one gang may share a hart, so they must be let run; a thread that is not on a hart has none to let.
-    if (comity_hart_id() >= 0 && comity::blas::openblas::contains(__builtin_return_address(0)) && comity::spmd::yield())
-        return 0;
-    comity::sys::yield_kernel_thread();
-    return 0;
 }
 
 COMITY_INTERPOSED char *getenv(const char *name) noexcept {

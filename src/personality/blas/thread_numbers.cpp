@@ -1,6 +1,6 @@
 #include "personality/blas/thread_numbers.hpp"
 
-#include "model/spmd/team.hpp"
+#include "core/sched.hpp"
 #include "sys/kernel_thread.hpp"
 
 namespace comity::blas {
@@ -32,7 +32,7 @@ void thread_numbers::take(unsigned n, std::uint16_t *numbers) noexcept {
     if (try_take(n, numbers)) return;
     waiting_.fetch_add(1, std::memory_order_relaxed);
     while (!try_take(n, numbers))
-        if (!spmd::yield()) // whoever has the numbers may be waiting for this hart
+        if (!core::let_others_run()) // whoever has the numbers may be waiting for this hart
             sys::yield_kernel_thread();
     waiting_.fetch_sub(1, std::memory_order_relaxed);
 }

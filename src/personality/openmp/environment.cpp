@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/spmd/team.hpp"
+#include "core/displacement.hpp"
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
@@ -293,6 +294,7 @@ const char *look_up_securely(const char *variable) noexcept { return ::secure_ge
 __attribute__((constructor)) void read_at_start() noexcept {
     read_environment(process, look_up_securely, sys::get_options().nested);
     spmd::set_stack_size(process.stack_size);
+    core::protect_code_at(reinterpret_cast<const void *>(&read_at_start));
     const char *text = look_up_securely("OMP_DISPLAY_ENV");
     if (!text) return;
     bool show = false;

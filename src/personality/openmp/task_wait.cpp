@@ -3,6 +3,7 @@
 
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
+#include "core/sched.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/region.hpp"
 #include "personality/openmp/task_run.hpp"
@@ -307,7 +308,7 @@ void yield_task(thread *t) noexcept {
             return;
         }
     }
-    (void)spmd::yield();
+    (void)core::let_others_run();
 }
 
 void begin_group(thread *t) noexcept {

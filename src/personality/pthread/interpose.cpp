@@ -1,7 +1,9 @@
 // What this preload object puts before the C library. Each function may be called before any constructor has run, by
 // every library of the process.
+#include "core/sched.hpp"
 #include "personality/pthread/c_library.hpp"
 #include "personality/pthread/condition.hpp"
+#include "sys/kernel_thread.hpp"
 
 #include <cerrno>
 
@@ -64,6 +66,12 @@ COMITY_INTERPOSED int pthread_cond_destroy(pthread_cond_t *c) noexcept {
     condition *o = ours(c);
     if (!o) return c_library::destroy(c);
     o->await_waiters();
+    return 0;
+}
+
+// Who spins until another thread has done something may wait for a thread that has no hart yet.
+COMITY_INTERPOSED int sched_yield() noexcept {
+    if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
     return 0;
 }
 

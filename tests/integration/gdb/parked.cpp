@@ -1,4 +1,5 @@
 // Ranks 1..3 park below a function of a telling name; then rank 0 stops for the debugger.
+#include "core/sched.hpp"
 #include "model/spmd/team.hpp"
 #include "sync/wait_list.hpp"
 
@@ -17,7 +18,7 @@ __attribute__((noinline)) void parked_below_here(unsigned rank) {
 
 void body(void *, unsigned rank) {
     if (rank != 0) return parked_below_here(rank);
-    while (waiting.load() != 3) comity::spmd::yield();
+    while (waiting.load() != 3) comity::core::let_others_run();
     __builtin_trap();
 }
 } // namespace

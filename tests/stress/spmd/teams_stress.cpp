@@ -3,6 +3,7 @@
 #include "comity/core.h"
 #include "core/base.hpp"
 #include "core/runtime.hpp"
+#include "core/sched.hpp"
 #include "model/spmd/team.hpp"
 #include "sync/wait_list.hpp"
 
@@ -161,10 +162,10 @@ TEST(spmd_stress, a_region_below_is_not_starved_by_ranks_that_yield) {
         static void body(void *argument, unsigned rank) {
             auto *s = static_cast<shared *>(argument);
             if (rank == 2) return spmd::run(spmd::prepare(2), below, argument);
-            while (!s->waits) spmd::yield();
+            while (!s->waits) comity::core::let_others_run();
             s->go = true;
             s->waiting.wake_all();
-            while (!s->over) spmd::yield();
+            while (!s->over) comity::core::let_others_run();
         }
     };
     for (int again = 0; again < 50; ++again) {
@@ -200,7 +201,7 @@ TEST(spmd_stress, a_thread_goes_on_although_ranks_yield_on_its_hart) {
             }
             while (!s->over) {
                 if (comity_hart_id() == s->hart) s->above_runs = true;
-                spmd::yield();
+                comity::core::let_others_run();
             }
         }
     };
@@ -253,6 +254,99 @@ TEST(spmd_stress, a_region_gets_the_harts_that_are_free_whatever_came_before) {
         while (std::chrono::steady_clock::now() < end) {
         }
         ASSERT_TRUE(meeting::takes_place()) << pause_us << " us after another one";
+    }
+}
+
+// Ranks that wait for each other in a loop of their own, more than there are harts: those without one are found and go
+// on on kernel threads. Fails by hanging.
+struct own_barrier {
+    explicit own_barrier(unsigned n) : size(n) {}
+    const unsigned size;
+    std::atomic<unsigned> arrived{0}, phase{0};
+    void wait() {
+        const unsigned now = phase;
+        if (++arrived == size) {
+            arrived = 0;
+            ++phase;
+        } else {
+            while (phase == now) {
+            }
+        }
+    }
+};
+
+TEST(spmd_stress, ranks_that_wait_for_each_other_in_a_loop_of_their_own_go_on) {
+    core::ensure_started();
+    const unsigned ranks = 2 * core::base().hart_count() + 1;
+    struct shared {
+        own_barrier all;
+        std::atomic<unsigned> passed{0};
+        static void body(void *argument, unsigned) {
+            auto *s = static_cast<shared *>(argument);
+            for (int i = 0; i < 3; ++i) {
+                s->all.wait();
+                ++s->passed;
+            }
+        }
+    };
+    for (int again = 0; again < 5; ++again) {
+        shared s{own_barrier(ranks)};
+        spmd::run(spmd::prepare(ranks), shared::body, &s);
+        ASSERT_EQ(s.passed, 3 * ranks);
+        check_rounds(3, 3); // regions of other kinds are what they were
+    }
+}
+
+// The same below another region. (That an outer rank waits in such a loop for the thread that opened it is shown in
+// tests/integration/openmp: Comity's own object, which this test is linked into, is never interrupted.)
+TEST(spmd_stress, ranks_of_nested_regions_that_wait_in_a_loop_of_their_own_go_on) {
+    struct shared {
+        std::atomic<unsigned> passed{0};
+        static void inner_body(void *argument, unsigned) { static_cast<own_barrier *>(argument)->wait(); }
+        static void body(void *argument, unsigned) {
+            auto *s = static_cast<shared *>(argument);
+            own_barrier inner{4};
+            spmd::run(spmd::prepare(4), inner_body, &inner);
+            ++s->passed;
+        }
+    };
+    for (int again = 0; again < 3; ++again) {
+        shared s;
+        spmd::run(spmd::prepare(3), shared::body, &s);
+        ASSERT_EQ(s.passed, 3U);
+    }
+}
+
+// A rank that was woken, and finds all harts with ranks that wait for it in a loop.
+TEST(spmd_stress, a_rank_that_was_woken_goes_on_although_all_harts_are_with_those_that_wait_for_it) {
+    core::ensure_started();
+    const unsigned ranks = core::base().hart_count() + 1;
+    struct shared {
+        sync::wait_list list;
+        std::atomic<bool> go{false}, done{false}, waits{false};
+        unsigned last = 0;
+        static void body(void *argument, unsigned rank) {
+            auto *s = static_cast<shared *>(argument);
+            if (rank == s->last) {
+                s->waits = true;
+                s->list.wait([s] { return s->go.load(); });
+                s->done = true;
+                return;
+            }
+            while (!s->waits) core::let_others_run();
+            if (rank == s->last - 1) {
+                s->go = true;
+                s->list.wake_all();
+            }
+            while (!s->done) {
+            }
+        }
+    };
+    for (int again = 0; again < 5; ++again) {
+        shared s;
+        s.last = ranks - 1;
+        spmd::run(spmd::prepare(ranks), shared::body, &s);
+        ASSERT_TRUE(s.done);
     }
 }
 

@@ -1,0 +1,219 @@
+#include "model/spmd/watch.hpp"
+
+#include "core/base.hpp"
+#include "core/displacement.hpp"
+#include "core/promotion.hpp"
+#include "core/runtime.hpp"
+#include "core/timer.hpp"
+#include "model/spmd/team_impl.hpp"
+#include "sys/clock.hpp"
+#include "sys/message.hpp"
+#include "sys/options.hpp"
+#include "sys/process.hpp"
+
+namespace comity::spmd {
+
+using core::base;
+
+namespace {
+
+// So often the watch looks before it decides that a region stands still, and before it ends for want of regions that
+// have ranks waiting.
+constexpr unsigned looks = 5;
+
+core::spinlock teams_lock;
+team *teams = nullptr; // by team::next_known, under teams_lock
+std::atomic<bool> watching{false};
+unsigned quiet = 0; // looks in a row that found nothing to watch; the watch's
+core::timer next_look;
+
+std::int64_t stall_ns() noexcept { return std::int64_t{sys::get_options().stall_ms} * 1'000'000; }
+
+// What a look has found: does any rank wait; does any region run?
+struct findings {
+    bool waiting = false, running = false;
+};
+
+// Under teams_lock: takes ranks that wait in regions which stand still, at most `most`.
+unsigned take_stalled(member **out, unsigned most, findings &found) noexcept {
+    unsigned n = 0;
+    for (team *t = teams; t; t = t->next_known) {
+        if (t->generation != core::generation() || !t->is_running()) continue;
+        found.running = true;
+        if (!t->has_waiting()) continue;
+        found.waiting = true;
+        if (t->stands_still(looks))
+            while (n < most && (out[n] = t->take_waiting())) ++n;
+    }
+    return n;
+}
+
+void promote_all(member **waiting, unsigned n) noexcept {
+    for (unsigned i = 0; i < n; ++i)
+        if (!core::promote(waiting[i]->c, member_main, waiting[i]))
+            sys::fatal("a parallel region that makes no progress", "no memory to let rank %u go on on a kernel thread",
+                       waiting[i]->rank);
+}
+
+void look(core::timer *) noexcept;
+
+// `watching` is the caller's.
+void arm_next_look(std::int64_t in_ns) noexcept {
+    next_look.at = sys::deadline_in(in_ns);
+    next_look.serve = look;
+    if (!core::arm(next_look)) watching.store(false, std::memory_order_relaxed); // no kernel thread: nobody watches
+}
+
+void look(core::timer *) noexcept {
+    constexpr unsigned batch = 64;
+    member *waiting[batch];
+    findings found;
+    for (unsigned n = batch; n == batch;) {
+        teams_lock.lock();
+        n = take_stalled(waiting, batch, found);
+        teams_lock.unlock();
+        promote_all(waiting, n); // their regions do not end before they do
+    }
+    if (core::look_after_homes(looks)) found.waiting = true;
+    quiet = found.waiting || found.running ? 0 : quiet + 1;
+    if (found.waiting) return arm_next_look(stall_ns() / looks);
+    if (quiet < looks) return arm_next_look(2 * stall_ns());
+    quiet = 0;
+    watching.store(false, std::memory_order_relaxed);
+    // A region that began meanwhile sees that nobody watches, or we see its ranks.
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
+    teams_lock.lock();
+    for (const team *t = teams; t && !found.waiting; t = t->next_known) found.waiting = t->has_waiting();
+    teams_lock.unlock();
+    if (found.waiting) keep_watch();
+}
+
+// The child of a fork has no region that goes on, and nobody who looks.
+void before_fork() noexcept { teams_lock.lock(); }
+void parent_after_fork() noexcept { teams_lock.unlock(); }
+void child_after_fork() noexcept { teams_lock.unlock(); }
+
+__attribute__((constructor)) void watch_forks() noexcept {
+    if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
+        sys::warn("no memory to prepare for fork: a child process must not open parallel regions");
+}
+
+} // namespace
+
+void enlist(team *t) noexcept {
+    teams_lock.lock();
+    t->next_known = teams;
+    t->previous_known = nullptr;
+    if (teams) teams->previous_known = t;
+    teams = t;
+    teams_lock.unlock();
+}
+
+void delist(team *t) noexcept {
+    teams_lock.lock();
+    (t->previous_known ? t->previous_known->next_known : teams) = t->next_known;
+    if (t->next_known) t->next_known->previous_known = t->previous_known;
+    teams_lock.unlock();
+}
+
+void keep_watch() noexcept {
+    if (watching.load(std::memory_order_relaxed) || sys::get_options().stall_ms == 0) return;
+    if (!watching.exchange(true, std::memory_order_relaxed)) arm_next_look(stall_ns() / looks);
+}
+
+// ---- What the watch asks a team, under the lock of the list
+
+bool team::has_waiting() const noexcept {
+    return is_running() && (has_ranks() || ready_count_.load(std::memory_order_relaxed) != 0);
+}
+
+// Changes with whatever the harts in the team do, but for computing.
+std::uint64_t team::progress() const noexcept {
+    const auto mix = [](std::uint64_t sum, std::uint64_t n) { return (sum ^ n) * 0x9e3779b97f4a7c15; };
+    const unsigned harts = base().hart_count();
+    std::uint64_t sum = mix(unfinished_.load(std::memory_order_relaxed), ready_count_.load(std::memory_order_relaxed));
+    bool here = false;
+    for (unsigned i = 0; i < harts; ++i) {
+        sum = mix(sum, slots_[i].range.load(std::memory_order_relaxed));
+        here = here || slots_[i].present.load(std::memory_order_relaxed);
+    }
+    // Where all are in teams below this one, what those do counts.
+    for (unsigned i = 0; i < harts; ++i) {
+        const carrier *k = base().harts()[i].worker.load(std::memory_order_acquire); // acquire[worker]
+        if (k && (!here || slots_[i].present.load(std::memory_order_relaxed))) sum = mix(sum, k->count.switches.get());
+    }
+    return master->home ? mix(sum, master->home->count.switches.get()) : sum;
+}
+
+bool team::stands_still(unsigned for_looks) noexcept {
+    const std::uint64_t now = progress();
+    if (now != last_progress_) {
+        last_progress_ = now;
+        still_ = 0;
+        return false;
+    }
+    return ++still_ >= for_looks;
+}
+
+// A rank that has not started, or one that could go on; null: none that could do so on a kernel thread of its own.
+member *team::take_waiting() noexcept {
+    if (!core::can_promote()) return warn_of_standstill();
+    member *m = nullptr;
+    for (unsigned i = 0; i < base().hart_count() && !m; ++i) {
+        std::uint64_t r = slots_[i].range.load(std::memory_order_acquire); // acquire[team-ranks]
+        while (slot::begin(r) < slot::end(r) && !m) {
+            const std::uint32_t last = slot::end(r) - 1;
+            if (slots_[i].range.compare_exchange_weak(r, slot::pack(slot::begin(r), last) | (r & slot::gang),
+                                                      std::memory_order_acq_rel,  // acq_rel[team-ranks]
+                                                      std::memory_order_acquire)) // acquire[team-ranks]
+                m = members_[last];
+        }
+    }
+    if (!m) m = take_ready_member();
+    if (!m) return nullptr;
+    m->promoted = true;
+    any_promoted_.store(true, std::memory_order_relaxed); // the master reads it after the rank has ended
+    return m;
+}
+
+// The member that this context is, if it can be promoted: not one that is in the middle of a region of its own, nor
+// this region's master. While a region runs that the context is in.
+member *team::promotable_member(const context *c) const noexcept {
+    if (c->owner != this || !core::promotable(c)) return nullptr;
+    for (unsigned i = 1; i < capacity; ++i)
+        if (members_[i]->c == c) return members_[i];
+    return nullptr;
+}
+
+bool team::is_displaced(const context *c) noexcept {
+    member *m = promotable_member(c);
+    if (!m) return false;
+    m->promoted = true;
+    any_promoted_.store(true, std::memory_order_relaxed);
+    return true;
+}
+
+member *team::take_ready_member() noexcept {
+    if (ready_count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    member *m = nullptr;
+    ready_lock_.lock();
+    context *before = nullptr;
+    for (context *c = ready_first_; c && !(m = promotable_member(c)); c = c->next) before = c;
+    if (m) {
+        (before ? before->next : ready_first_) = m->c->next;
+        if (ready_last_ == m->c) ready_last_ = before;
+        ready_count_.store(ready_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+    ready_lock_.unlock();
+    return m;
+}
+
+member *team::warn_of_standstill() noexcept {
+    static std::atomic<bool> warned{false};
+    if (!warned.exchange(true, std::memory_order_relaxed))
+        sys::warn("a parallel region of more threads than harts makes no progress: its threads wait for each other "
+                  "without a library call, and none can get a kernel thread of its own (COMITY_TLS=glibc)");
+    return nullptr;
+}
+
+} // namespace comity::spmd
