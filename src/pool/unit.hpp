@@ -110,6 +110,7 @@ struct unit_scheduler : core::sched {
     // until a thread with an affinity is created in the scheduler.
     using affinity_function = const hart_set *(*)(const core::context *) noexcept;
     std::atomic<affinity_function> affinity{nullptr};
+    bool has_affinities() const noexcept { return affinity.load(std::memory_order_relaxed) != nullptr; }
     const hart_set *affinity_of(const core::context *c) const noexcept {
         const affinity_function ask = affinity.load(std::memory_order_relaxed);
         return ask ? ask(c) : nullptr;

@@ -82,7 +82,6 @@ private:
 
     // With a policy: ordered.cpp.
     // With threads that have an affinity: affinity.cpp.
-    bool has_affinities() const noexcept { return affinity.load(std::memory_order_relaxed) != nullptr; }
     context *line_up_kept(context *first, context *&last, unsigned &n) noexcept;
     slot &choose_slot(const hart_set &set) noexcept;
     context *take_ready_for(slot &s, unsigned hart) noexcept;

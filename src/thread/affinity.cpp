@@ -65,6 +65,11 @@ void keep_affinity(thread *t, std::unique_ptr<hart_set> harts) noexcept {
     announce_affinity(t);
 }
 
+bool was_given_affinity(const thread *t) noexcept {
+    const thread_extension *x = extension_of(t);
+    return x && x->fn;
+}
+
 void announce_affinity(const thread *t) noexcept {
     const thread_extension *x = extension_of(t);
     if (x && x->harts) t->owner->affinity.store(affinity_of_context, std::memory_order_relaxed);

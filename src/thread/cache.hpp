@@ -132,7 +132,11 @@ inline bool valid(const comity_thread_attr_t &a) noexcept {
 }
 
 // With an affinity, which is not for stackless threads, it takes the slow way.
-inline bool is_usual(const comity_thread_attr_t &a) noexcept { return a.hart_count == 0 && valid(a); }
+inline bool is_usual(const comity_thread_attr_t &a) noexcept {
+    unsigned which = 0; // as in valid()
+    std::memcpy(&which, &a.technique, sizeof which);
+    return which < number_of_techniques && ((std::uint64_t{a.stack_size} >> 32) | a.hart_count) == 0;
+}
 inline bool is_possible(const comity_thread_attr_t &a) noexcept {
     return valid(a) && (a.hart_count == 0 || a.technique != COMITY_TECHNIQUE_STACKLESS);
 }

@@ -49,10 +49,7 @@ void announce_affinity(const thread *t) noexcept;
 void keep_affinity(thread *t, std::unique_ptr<hart_set> harts) noexcept;
 
 // Was it created with an affinity? Any thread.
-inline bool was_given_affinity(const thread *t) noexcept {
-    const thread_extension *x = extension_of(t);
-    return x && x->fn;
-}
+bool was_given_affinity(const thread *t) noexcept;
 
 // The calling thread, or null.
 inline thread *own_thread() noexcept { return thread_of(core::current_context()); }

@@ -71,11 +71,16 @@ void take_turns(const comity_thread_attr_t &a) noexcept {
     return error;
 }
 
-// A parent that is bound to its kernel thread, or stands where nothing can be stopped, cannot wait in the queue.
-// One with an affinity must not be taken from there by everybody.
+// Does the context execute a thread with an affinity? In a scheduler that has such threads.
+[[gnu::noinline, gnu::cold]] bool has_affinity(const unit_scheduler *s, const context *c) noexcept {
+    return s->affinity_of(c);
+}
+
+// A parent that is bound to its kernel thread, or stands where nothing can be stopped, cannot wait in the queue. One
+// with an affinity must not be taken from there by everybody.
 bool may_start_child(const thread *t, const context *parent) noexcept {
-    return !t->owner->affinity_of(parent) && !parent->home && parent->owner == t->owner &&
-           parent != &parent->on->transition;
+    return !parent->home && parent->owner == t->owner && parent != &parent->on->transition &&
+           !(t->owner->has_affinities() && has_affinity(t->owner, parent));
 }
 
 int start_child(thread *t, carrier *k) noexcept {
@@ -124,8 +129,7 @@ int start_child(thread *t, carrier *k) noexcept {
 // must not be: where the caller has its own TLS the transition context cannot stand in for it.
 // Nor does a thread run on a stack that must be elsewhere, if it or the joiner has an affinity.
 bool may_run(const thread *t, const carrier *k) noexcept {
-    if (t->owner->affinity.load(std::memory_order_relaxed) &&
-        (was_given_affinity(t) || t->owner->affinity_of(k->current))) [[unlikely]]
+    if (t->owner->has_affinities() && (was_given_affinity(t) || has_affinity(t->owner, k->current))) [[unlikely]]
         return false;
     if (t->how == COMITY_TECHNIQUE_STACKLESS) return k->current->shares_tls || core::on_transition(k);
     return !core::on_transition(k);
