@@ -1,0 +1,147 @@
+"""LLVM's OpenMP runtime tests, from Debian's llvm-toolchain-14 source package, on stock libomp and on Comity's drop-in.
+
+Exits with 0 if every test that passes on stock passes on Comity or is explained in expected.json, and with 1 if not.
+A run of everything writes docs/results/conformance-kmp.md and .json.
+"""
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+import report
+import suite
+from execute import execute
+from source import llvm_tests, source_error
+
+ROOT = Path(__file__).resolve().parents[3]
+CACHE = ROOT / "build" / "conformance" / "kmp"
+RESULTS = CACHE / "results.json"
+EXPECTED = Path(__file__).with_name("expected.json")
+STOCK = suite.LLVM / "lib"
+SECONDS = 120
+
+
+def output_of(*command: str) -> str:
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT).stdout.strip()
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="PATTERN", help="tests whose name holds PATTERN, or matches it if it has * or ?")
+    parser.add_argument("--rerun-failed", action="store_true", help="only what did not pass on Comity the last time")
+    parser.add_argument("--list", action="store_true", help="print the tests and run nothing")
+    parser.add_argument("--fresh", action="store_true", help="run on stock again, even if there is a result")
+    parser.add_argument("--drop-ins", type=Path, metavar="FOLDER",
+                        default=ROOT / "build" / os.environ.get("PRESET", "release") / "lib" / "comity")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="on Comity up to N times, until it fails")
+    parser.add_argument("--timeout", type=float, default=SECONDS, help=f"seconds for a test (default: {SECONDS})")
+    parser.add_argument("-j", "--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the output of what does not pass on Comity")
+    return parser.parse_args()
+
+
+def chosen(tests: list, options: argparse.Namespace, last: dict) -> list:
+    if options.only:
+        pattern = options.only if set("*?") & set(options.only) else f"*{options.only}*"
+        tests = [case for case in tests if fnmatch.fnmatchcase(case.name, pattern)]
+    if options.rerun_failed:
+        tests = [case for case in tests if last.get(case.name, {}).get("comity", {}).get("status", "pass") != "pass"]
+    return tests
+
+
+def run(case, options: argparse.Namespace, last: dict) -> dict:
+    if case.unsupported:
+        return {"unsupported": case.unsupported}
+    folder = CACHE / "programs" / case.name
+    known = last.get(case.name, {}).get("stock")
+    stock = known if known and not options.fresh else execute(case, STOCK, folder / "stock", options.timeout).record()
+    for _ in range(options.repeat):
+        comity = execute(case, options.drop_ins, folder / "comity", options.timeout).record()
+        if comity["status"] != "pass":
+            break
+    return {"stock": stock, "comity": comity}
+
+
+def say(text: str):
+    print(("\r\033[K" if sys.stdout.isatty() else "") + text, flush=True)
+
+
+def run_all(tests: list, options: argparse.Namespace, last: dict) -> dict:
+    results, bad = {}, 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        jobs = {pool.submit(run, case, options, last): case for case in tests}
+        for number, job in enumerate(as_completed(jobs), 1):
+            case, result = jobs[job], job.result()
+            results[case.name] = result
+            done = result.get("comity")
+            if done and done["status"] != "pass":
+                bad += 1
+                say(f"{done['status']:8} {case.name}  ({done['why']}, {done['seconds']} s; stock: {result['stock']['status']})")
+                if options.verbose:
+                    say(done["output"])
+            if sys.stdout.isatty():
+                print(f"\r\033[K[{number}/{len(tests)}] {bad} bad  {case.name}", end="", flush=True)
+            elif number % 50 == 0 or number == len(tests):
+                print(f"[{number}/{len(tests)}] {bad} bad", flush=True)
+    say(f"kmp: {len(tests)} tests, {bad} not passed on Comity")
+    return results
+
+
+def setting(options: argparse.Namespace, tests: Path) -> dict:
+    return {"date": time.strftime("%Y-%m-%d"), "Comity": output_of("git", "describe", "--always", "--dirty"),
+            "tests": (tests.parent / "version").read_text().strip(),
+            "compiler": output_of(f"{suite.LLVM}/bin/clang", "--version").splitlines()[0],
+            "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"}
+
+
+def conclude(results: dict) -> int:
+    known = json.loads(EXPECTED.read_text())
+    found = report.failures(results, known)
+    unexplained = [one for one in found if not one["explained"]]
+    for one in unexplained:
+        say(f"unexplained: {one['test']}: {one['why']}")
+    for pattern in report.stale(results, known):
+        say(f"expected.json names {pattern}, which passes")
+    say(f"kmp: {len(found)} failures on Comity that stock does not have, {len(unexplained)} unexplained")
+    return 1 if unexplained else 0
+
+
+def main() -> int:
+    options = arguments()
+    try:
+        folder = llvm_tests(CACHE)
+    except source_error as error:
+        print(f"kmp: {error}", file=sys.stderr)
+        return 2
+    last = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    everything = suite.all_tests(folder)
+    tests = chosen(everything, options, last)
+    if options.list:
+        print("\n".join(f"{case.name}{'  unsupported: ' + case.unsupported if case.unsupported else ''}" for case in tests))
+        return 0
+    options.drop_ins = options.drop_ins.resolve()
+    for needed in (options.drop_ins / "libomp.so.5", STOCK / "libomp.so.5", suite.LLVM / "bin/clang", suite.LLVM / "bin/FileCheck"):
+        if not needed.exists():
+            print(f"kmp: {needed} is not there; make build, scripts/install-dependencies conformance, or --drop-ins FOLDER",
+                  file=sys.stderr)
+            return 2
+    if not tests:
+        print("kmp: no test is chosen", file=sys.stderr)
+        return 2
+    results = run_all(tests, options, last)
+    RESULTS.write_text(json.dumps({**last, **results}))
+    if len(tests) == len(everything):
+        report.write(results, json.loads(EXPECTED.read_text()), setting(options, folder), ROOT / "docs" / "results")
+    return conclude(results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
