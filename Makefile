@@ -21,8 +21,8 @@ demo: NEEDS = demo
 demo: BUILD_ARGS = --target products demo_programs
 bench: NEEDS = bench
 bench: BUILD_ARGS = --target products bench_programs
-conformance-gomp: NEEDS = conformance
-conformance-gomp install: BUILD_ARGS = --target products
+conformance-gomp conformance-kmp: NEEDS = conformance
+conformance-gomp conformance-kmp install: BUILD_ARGS = --target products
 install: NEEDS =
 PRESET_NEEDS = $(if $(filter asan tsan,$(PRESET)),sanitizers) $(filter coverage,$(PRESET))
 
@@ -61,6 +61,14 @@ soak: build ## create and join 100,000,000 threads; the process must not grow
 conformance-gomp: build ## libgomp's own test suite, from Debian's gcc-12 source package
 	@echo '== conformance-gomp'
 	@tests/conformance/gomp/run
+
+.PHONY: conformance-kmp
+conformance-kmp: build ## LLVM's tests of its OpenMP runtime, from Debian's llvm-toolchain-14 source package
+	@echo '== conformance-kmp'
+	@tests/conformance/kmp/run
+
+.PHONY: conformance-omp
+conformance-omp: conformance-gomp conformance-kmp ## both OpenMP suites
 
 .PHONY: test-asan test-tsan
 test-asan test-tsan: test-%: ## the tests under a sanitizer

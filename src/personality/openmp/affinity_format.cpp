@@ -13,7 +13,8 @@ namespace comity::openmp {
 namespace {
 
 core::spinlock lock; // guards what follows
-char current_format[256] = "level %L thread %i affinity %A";
+char current_format[256];
+bool is_set = false;
 
 struct output {
     char *buffer;
@@ -113,13 +114,14 @@ void add_field(output &out, const char *&format) noexcept {
 
 } // namespace
 
-const char *affinity_format() noexcept { return current_format; }
+const char *affinity_format(const char *otherwise) noexcept { return is_set ? current_format : otherwise; }
 
 void set_affinity_format(const char *format, std::size_t length) noexcept {
     lock.lock();
     if (length > sizeof current_format - 1) length = sizeof current_format - 1;
     std::memcpy(current_format, format, length);
     current_format[length] = 0;
+    is_set = true;
     lock.unlock();
 }
 
@@ -139,12 +141,16 @@ std::size_t format_affinity(char *buffer, std::size_t size, const char *format) 
     return out.length;
 }
 
-void print_affinity(const char *format) noexcept {
+void print_affinity(const char *format, const abi_traits &abi) noexcept {
     char line[1024];
-    std::size_t length = format_affinity(line, sizeof line - 1, format);
+    std::size_t length =
+        format_affinity(line, sizeof line - 1, format && *format ? format : affinity_format(abi.affinity_format));
     if (length > sizeof line - 2) length = sizeof line - 2;
-    line[length] = '\n';
-    sys::write_error(line, length + 1);
+    line[length++] = '\n';
+    if (abi.displays_on_output)
+        std::fwrite(line, 1, length, stdout);
+    else
+        sys::write_error(line, length);
 }
 
 } // namespace comity::openmp

@@ -3,14 +3,17 @@
 
 #include <cstddef>
 
+#include "personality/openmp/abi_traits.hpp"
+
 namespace comity::openmp {
 
-const char *affinity_format() noexcept;
+// As set by the environment or the program; else `otherwise`, an ABI's.
+const char *affinity_format(const char *otherwise) noexcept;
 void set_affinity_format(const char *format, std::size_t length) noexcept; // cut at 255 characters
 
 // The line about the caller, cut to `size` with its end; returns the length it wants.
 std::size_t format_affinity(char *buffer, std::size_t size, const char *format) noexcept;
-// The same on standard error.
-void print_affinity(const char *format) noexcept;
+// The same on standard error or output. With a null format: as affinity_format.
+void print_affinity(const char *format, const abi_traits &abi) noexcept;
 
 } // namespace comity::openmp

@@ -68,7 +68,7 @@ void display_environment(bool verbose) noexcept {
     print_line("  [host] OMP_NESTED = '%s'", truth(icv.max_active_levels > 1));
     print_num_threads();
     if (icv.chunk)
-        print_line("  [host] OMP_SCHEDULE = '%s%s,%d'", icv.monotonic ? "MONOTONIC:" : "",
+        print_line("  [host] OMP_SCHEDULE = '%s%s,%d'", icv.monotonic || icv.implicitly_monotonic ? "MONOTONIC:" : "",
                    schedules[static_cast<unsigned>(icv.schedule)], icv.chunk);
     else
         print_line("  [host] OMP_SCHEDULE = '%s'", schedules[static_cast<unsigned>(icv.schedule)]);
@@ -85,7 +85,7 @@ void display_environment(bool verbose) noexcept {
     print_line("  [host] OMP_DEFAULT_DEVICE = '%d'", icv.default_device);
     print_line("  [host] OMP_MAX_TASK_PRIORITY = '%d'", process.max_task_priority);
     print_line("  [host] OMP_DISPLAY_AFFINITY = '%s'", truth(process.display_affinity));
-    print_line("  [host] OMP_AFFINITY_FORMAT = '%s'", affinity_format());
+    print_line("  [host] OMP_AFFINITY_FORMAT = '%s'", affinity_format(gcc_abi.affinity_format));
     if (verbose) print_line("  [host] COMITY_HARTS = '%u'", hart_count());
     print_line("OPENMP DISPLAY ENVIRONMENT END");
 }

@@ -7,12 +7,15 @@
 #include <strings.h>
 #include <utility>
 
-#include "model/spmd/team.hpp"
 #include "core/displacement.hpp"
+#include "core/spinlock.hpp"
+#include "model/spmd/team.hpp"
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+
+extern "C" char **environ; // the C library's
 
 namespace comity::openmp {
 
@@ -158,7 +161,7 @@ void reader::schedule() noexcept {
     for (unsigned i = 1; i <= 4; ++i)
         if (kind.is(names[i])) found = i;
     const auto plain = static_cast<schedule_kind>(found);
-    long chunk = plain == schedule_kind::dynamic || plain == schedule_kind::guided;
+    long chunk = plain != schedule_kind::fixed;
     if (!good || !found ||
         (comma && !to_number(whole(comma + 1), plain == schedule_kind::fixed ? 0 : 1, INT_MAX, chunk))) {
         complain("OMP_SCHEDULE", "static, dynamic, guided or auto, with a chunk size from 1 after a comma or without",
@@ -168,7 +171,8 @@ void reader::schedule() noexcept {
     p_.initial.schedule = plain;
     p_.initial.schedule_given = true;
     p_.initial.chunk = static_cast<int>(chunk);
-    p_.initial.monotonic = monotonic || (!colon && plain == schedule_kind::fixed);
+    p_.initial.monotonic = monotonic;
+    p_.initial.implicitly_monotonic = !colon && plain == schedule_kind::fixed;
 }
 
 void reader::proc_bind() noexcept {
@@ -290,11 +294,28 @@ void reader::read_all(bool nested) noexcept {
 // The environment of a set-user-id program is not trusted.
 const char *look_up_securely(const char *variable) noexcept { return ::secure_getenv(variable); }
 
+// Of all variables that could be ours, with their values.
+std::uint64_t hash_variables() noexcept {
+    std::uint64_t hash = 14695981039346656037u;
+    for (char **entry = environ; entry && *entry; ++entry) {
+        const char *text = *entry;
+        if (std::strncmp(text, "OMP_", 4) && std::strncmp(text, "GOMP_", 5)) continue;
+        do hash = (hash ^ static_cast<unsigned char>(*text)) * 1099511628211u;
+        while (*text++);
+    }
+    return hash;
+}
+
+std::uint64_t hash_at_load = 0;
+core::spinlock refreshing;
+bool is_refreshed = false; // under `refreshing`
+
 // Libraries' constructors run before main; the variables that count are those of the program's start.
 __attribute__((constructor)) void read_at_start() noexcept {
     read_environment(process, look_up_securely, sys::get_options().nested);
     spmd::set_stack_size(process.stack_size);
     core::protect_code_at(reinterpret_cast<const void *>(&read_at_start));
+    hash_at_load = hash_variables();
     const char *text = look_up_securely("OMP_DISPLAY_ENV");
     if (!text) return;
     bool show = false;
@@ -310,6 +331,24 @@ __attribute__((constructor)) void read_at_start() noexcept {
 
 void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept {
     reader(into, look_up).read_all(nested);
+}
+
+void refresh_environment() noexcept {
+    refreshing.lock();
+    if (!is_refreshed && hash_variables() != hash_at_load) {
+        const std::uintptr_t allocator = process.initial.allocator; // memory.cpp's
+        process.initial = {};
+        process.initial.allocator = allocator;
+        process.num_threads_listed = process.bind_listed = 0;
+        process.cancellation = process.display_affinity = false;
+        process.max_task_priority = 0;
+        process.stack_size = 0;
+        process.wait_policy = process_icvs::wait::unset;
+        read_environment(process, look_up_securely, sys::get_options().nested);
+        spmd::set_stack_size(process.stack_size);
+    }
+    is_refreshed = true;
+    refreshing.unlock();
 }
 
 } // namespace comity::openmp

@@ -12,6 +12,11 @@ using look_up_function = const char *(*)(const char *variable);
 // given. `nested`: whether regions within regions are parallel when nothing is said.
 void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept;
 
+// Before the process' first use of OpenMP: reads the variables again if they have changed since the library was loaded.
+// The originals are loaded later than a preloaded drop-in (a Python program sets os.environ before it imports what
+// needs them), or read them only then. Any thread; never switches.
+void refresh_environment() noexcept;
+
 // What OMP_DISPLAY_ENV and omp_display_env print, on standard error.
 void display_environment(bool verbose) noexcept;
 

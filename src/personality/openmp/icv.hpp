@@ -21,8 +21,9 @@ struct icvs {
     unsigned thread_limit = no_limit;
     int chunk = 1; // of schedule(runtime); 0: the kind's default
     schedule_kind schedule = schedule_kind::dynamic;
-    bool schedule_given = false; // by the environment or the program; else each ABI has its own default
-    bool monotonic = false;      // as omp_get_schedule reports it; loops are monotonic anyway
+    bool schedule_given = false;       // by the environment or the program; else each ABI has its own default
+    bool monotonic = false;            // as omp_get_schedule reports it; loops are monotonic anyway
+    bool implicitly_monotonic = false; // static without a modifier, by the environment
     bool dynamic = false;
     std::uint8_t max_active_levels = 1;
     std::uint8_t bind = 0; // an omp_proc_bind_t

@@ -57,6 +57,7 @@ bool next_guided(thread *t, work_share *share, chunk &c) noexcept {
         const std::uint64_t left = l.count - c.begin;
         std::uint64_t take = left / t->size + (left % t->size != 0);
         if (take < l.chunk) take = l.chunk;
+        if (l.whole_chunks) take = (take + l.chunk - 1) / l.chunk * l.chunk;
         c.end = take < left ? c.begin + take : l.count;
     } while (!share->next.compare_exchange_weak(c.begin, c.end, std::memory_order_relaxed));
     return true;

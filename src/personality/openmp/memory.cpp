@@ -56,9 +56,10 @@ struct allocator {
 
 // Stands right before each block.
 struct header {
-    void *base;       // what malloc gave
-    std::size_t size; // as wanted
-    allocator *from;  // whose pool it counts in, or null
+    void *base;          // what malloc gave
+    std::size_t size;    // as wanted
+    std::size_t charged; // with what stands around it: that is what a pool's size limits
+    allocator *from;     // whose pool it counts in, or null
 };
 
 allocator *own_of(allocator_handle handle) noexcept {
@@ -86,15 +87,16 @@ void give_to_pool(allocator *a, std::size_t size) noexcept {
 
 void *allocate_once(std::size_t alignment, std::size_t size, allocator *a) noexcept {
     if (alignment < alignof(header)) alignment = alignof(header);
-    if (size > SIZE_MAX - sizeof(header) - alignment || !take_from_pool(a, size)) return nullptr;
-    void *base = std::malloc(sizeof(header) + alignment - 1 + size);
+    const std::size_t around = sizeof(header) + alignment - 1;
+    if (size > SIZE_MAX - around || !take_from_pool(a, size + around)) return nullptr;
+    void *base = std::malloc(size + around);
     if (!base) {
-        give_to_pool(a, size);
+        give_to_pool(a, size + around);
         return nullptr;
     }
     const auto first = reinterpret_cast<std::uintptr_t>(base) + sizeof(header);
     void *block = reinterpret_cast<void *>((first + alignment - 1) / alignment * alignment);
-    *header_of(block) = {base, size, a};
+    *header_of(block) = {base, size, size + around, a};
     return block;
 }
 
@@ -178,7 +180,7 @@ void free_allocator(allocator_handle handle) noexcept { std::free(own_of(handle)
 void release(void *block) noexcept {
     if (!block) return;
     header h = *header_of(block);
-    give_to_pool(h.from, h.size);
+    give_to_pool(h.from, h.charged);
     std::free(h.base);
 }
 
@@ -190,10 +192,10 @@ void *reallocate(void *block, std::size_t size, allocator_handle to, allocator_h
     }
     const header h = *header_of(block);
     if (to == null_allocator) to = h.from ? reinterpret_cast<allocator_handle>(h.from) : from;
-    give_to_pool(h.from, h.size); // the block may grow into the room that it has
+    give_to_pool(h.from, h.charged); // the block may grow into the room that it has
     void *moved = allocate(1, size, to);
     if (!moved) {
-        if (h.from) h.from->used.fetch_add(h.size, std::memory_order_relaxed);
+        if (h.from) h.from->used.fetch_add(h.charged, std::memory_order_relaxed);
         return nullptr;
     }
     std::memcpy(moved, block, size < h.size ? size : h.size);

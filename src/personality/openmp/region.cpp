@@ -1,5 +1,6 @@
 #include "personality/openmp/region.hpp"
 
+#include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/region_memory.hpp"
 #include "sys/cache.hpp"
 #include "sys/message.hpp"
@@ -26,10 +27,21 @@ inline thread *enter_rank(team *tm, unsigned rank) noexcept {
     return t;
 }
 
+// OMP_DISPLAY_AFFINITY: when something that is shown has changed since the context showed it last.
+void show_affinity(const thread *t) noexcept {
+    static __thread unsigned shown_level, shown_size;
+    if (shown_level == t->team->level && shown_size == t->size) return;
+    shown_level = t->team->level;
+    shown_size = t->size;
+    print_affinity(nullptr, *t->team->abi);
+}
+
 // What a rank executes. Nothing may be thrown out of a region, as OpenMP has it: noexcept ends the process then.
 void rank_body(void *argument, unsigned rank) noexcept {
     team *tm = static_cast<team *>(argument);
     thread *t = enter_rank(tm, rank);
+    if (tm->displays) [[unlikely]]
+        show_affinity(t);
     if (tm->first_share) [[unlikely]] {
         t->share = tm->first_share;
         t->trip = t->chunk_begin = t->chunk_end = 0;
@@ -105,6 +117,9 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
         tm->first_share = preset_share(tm);
         fill_loop(t, ranks, tm->first_share, *r.loop);
     }
+    set(tm->displays, process.display_affinity);
+    if (tm->displays) [[unlikely]]
+        tm->abi = r.abi;
     return tm;
 }
 
@@ -181,10 +196,14 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
         give_to_limit(t, taken);
 }
 
-void begin_serial_region(thread *t) noexcept {
-    team *tm = set_up(t, {nullptr, nullptr}, 1);
+void begin_serial_region(thread *t, const abi_traits &abi) noexcept {
+    region r{nullptr, nullptr};
+    r.abi = &abi;
+    team *tm = set_up(t, r, 1);
     tm->gather = false;
-    enter_rank(tm, 0);
+    t = enter_rank(tm, 0);
+    if (tm->displays) [[unlikely]]
+        show_affinity(t);
 }
 
 void end_serial_region(thread *t) noexcept {

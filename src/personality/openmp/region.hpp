@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/spmd/team.hpp"
+#include "personality/openmp/abi_traits.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
 
@@ -15,6 +16,7 @@ struct region {
     const openmp::loop *loop = nullptr; // combined with a loop or sections
     taskgroup *group = nullptr;         // task reductions
     unsigned exactly = 0;               // not 0: that many ranks whatever the variables say, as a gang
+    const abi_traits *abi = &gcc_abi;   // of who opens it
     const void *known_as = nullptr;     // the program's function, where `function` is an ABI's (region_memory.hpp)
 };
 
@@ -27,8 +29,8 @@ void run_region(thread *t, const region &r) noexcept;
 void run_region(thread *t, const region &r, unsigned ranks) noexcept;
 
 // A region of one rank that its caller enters by one call and leaves by another: in between, the caller is that rank.
-void begin_serial_region(thread *t) noexcept; // never switches
-void end_serial_region(thread *t) noexcept;   // by the rank; waits for its tasks, and may switch then
+void begin_serial_region(thread *t, const abi_traits &abi) noexcept; // never switches
+void end_serial_region(thread *t) noexcept; // by the rank; waits for its tasks, and may switch then
 
 // Waits until all ranks of the team are here and all its tasks are done. Runs tasks meanwhile. May switch.
 void barrier(thread *t) noexcept;

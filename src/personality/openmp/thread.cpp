@@ -5,6 +5,7 @@
 #include <new>
 
 #include "comity/core.h"
+#include "personality/openmp/environment.hpp"
 #include "personality/openmp/work_share.hpp"
 #include "sys/message.hpp"
 
@@ -87,7 +88,10 @@ void free_root(thread *t) noexcept {
     std::free(t->team); // the first member of its root
 }
 
-thread *make_root() noexcept { return self = leaver.made = new_root(); }
+thread *make_root() noexcept {
+    refresh_environment();
+    return self = leaver.made = new_root();
+}
 
 icvs &own_icv() noexcept {
     thread *t = current();

@@ -14,6 +14,7 @@ namespace comity::openmp {
 
 struct team;
 struct work_share;
+struct abi_traits;
 
 inline constexpr std::uint32_t never_at_once = ~0U; // thread::at_once_depth
 
@@ -67,6 +68,7 @@ struct alignas(64) team {
     void *data = nullptr;
     unsigned size = 1;
     unsigned active_level = 0;         // regions of more than one rank around this point, with this one
+    bool displays = false;             // OMP_DISPLAY_AFFINITY
     bool gather = false;               // ranks wait for each other at the end, to help with tasks (region_memory.hpp)
     openmp::icvs icv;                  // the implicit tasks', until one of them changes its own
     taskgroup *group = nullptr;        // that the implicit tasks are in: task reductions
@@ -79,7 +81,8 @@ struct alignas(64) team {
     openmp::thread **threads = nullptr;
     unsigned capacity = 0;
     unsigned chunks = 0;
-    openmp::thread *chunk[16] = {}; // where the threads' memory is; each is twice as large as the one before
+    const abi_traits *abi = nullptr; // of the region, where it displays
+    openmp::thread *chunk[16] = {};  // where the threads' memory is; each is twice as large as the one before
 
     // Written by the ranks.
     alignas(64) std::atomic<std::uint64_t> singles_taken{0};

@@ -23,6 +23,7 @@ struct loop {
     std::uint64_t chunk = 0; // 0: the kind's default
     schedule_kind kind = schedule_kind::fixed;
     bool ordered = false;
+    bool whole_chunks = false; // guided: only multiples of the chunk, but at the end
 };
 
 loop signed_loop(long start, long end, long step, schedule_kind kind, long chunk) noexcept;

@@ -62,7 +62,7 @@ def run(case, options: argparse.Namespace, last: dict) -> dict:
         return {"unsupported": case.unsupported}
     folder = CACHE / "programs" / case.name
     known = last.get(case.name, {}).get("stock")
-    stock = known if known and not options.fresh else execute(case, STOCK, folder / "stock", options.timeout).record()
+    stock = known if known and known["status"] == "pass" and not options.fresh else execute(case, STOCK, folder / "stock", options.timeout).record()
     for _ in range(options.repeat):
         comity = execute(case, options.drop_ins, folder / "comity", options.timeout).record()
         if comity["status"] != "pass":

@@ -10,7 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from debian_source import fetch, installed_version, source_error  # noqa: E402, F401
 
 PACKAGE, LIBRARY = "llvm-toolchain-14", "libomp5-14"
-WANTED = re.compile(r"^[^/]+/openmp/runtime/test/")
+# The tests, and two of the headers of the original, which some include.
+WANTED = re.compile(r"^[^/]+/openmp/runtime/(test/|src/kmp_(platform|os|safe_c_api)\.h$)")
 
 
 def llvm_tests(cache: Path) -> Path:

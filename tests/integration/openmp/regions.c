@@ -367,12 +367,12 @@ static void locks_exclude_and_nest(void) {
 
 static void memory_comes_from_allocators(void) {
     omp_alloctrait_t traits[] = {
-        {omp_atk_alignment, 256}, {omp_atk_pool_size, 4096}, {omp_atk_fallback, omp_atv_null_fb}};
+        {omp_atk_alignment, 256}, {omp_atk_pool_size, 8192}, {omp_atk_fallback, omp_atv_null_fb}};
     omp_allocator_handle_t a = omp_init_allocator(omp_default_mem_space, 3, traits);
     CHECK(a != omp_null_allocator);
     char *p = omp_alloc(4000, a);
     CHECK(p && (uintptr_t)p % 256 == 0);
-    CHECK(!omp_alloc(200, a));
+    CHECK(!omp_alloc(4200, a));
     omp_free(p, a);
     p = omp_calloc(10, 200, a);
     CHECK(p && !p[0] && !p[1999]);

@@ -49,6 +49,24 @@ template <class T, class S> loop loop_of(T lower, T upper, S step) noexcept {
     return l;
 }
 
+// Chunks are to be multiples of `width`, the vector's: static ones one block each.
+void set_vector_schedule(const thread *t, loop &l, u64 width) noexcept {
+    l.chunk = width;
+    if (l.kind == schedule_kind::runtime) {
+        resolve_schedule(t, l);
+        const int said = icv_of(t).chunk;
+        l.chunk = (said > 0 ? static_cast<u64>(said) : 1) * width;
+        if (l.kind == schedule_kind::fixed && said <= 0)
+            l.chunk = width;
+        else if (l.kind == schedule_kind::fixed)
+            return;
+    }
+    l.whole_chunks = l.kind == schedule_kind::guided;
+    if (l.kind != schedule_kind::fixed) return;
+    const u64 share = l.count / t->size + (l.count % t->size != 0);
+    l.chunk = (share + width - 1) / width * width;
+}
+
 void set_schedule(const thread *t, loop &l, i32 schedule, i64 chunk) noexcept {
     i32 plain = schedule & ~schedule_modifiers;
     const bool merges = plain < no_merge_offset;
@@ -59,6 +77,8 @@ void set_schedule(const thread *t, loop &l, i32 schedule, i64 chunk) noexcept {
     l.kind = kind_of(plain, takes_chunk);
     l.chunk = takes_chunk && chunk > 0 ? static_cast<u64>(chunk) : 0;
     if (l.kind == schedule_kind::runtime && !icv_of(t).schedule_given) l.kind = schedule_kind::fixed;
+    if (plain == static_balanced_chunked || plain == guided_simd || plain == at_run_time_simd)
+        set_vector_schedule(t, l, chunk > 1 ? static_cast<u64>(chunk) : 1);
     if (t->size == 1 && merges && !l.ordered) { // all at once
         l.kind = schedule_kind::fixed;
         l.chunk = 0;

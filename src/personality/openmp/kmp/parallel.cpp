@@ -23,6 +23,7 @@ region_clauses take_clauses(thread *t) noexcept {
 
 void fork(thread *t, microtask_call &call, const void *caller) noexcept {
     region r{run_microtask, &call, take_clauses(t).ranks};
+    r.abi = &llvm_abi;
     r.known_as = reinterpret_cast<const void *>(call.function);
     r.exactly = blas::ranks_of_region(t, caller);
     run_region(t, r);
@@ -55,7 +56,7 @@ COMITY_KMP void __kmpc_fork_call_if(const ident *, i32 count, microtask function
         return;
     }
     (void)take_clauses(t);
-    begin_serial_region(t);
+    begin_serial_region(t, llvm_abi);
     run_microtask(&call);
     end_serial_region(self);
 }
@@ -64,7 +65,7 @@ COMITY_KMP void __kmpc_fork_call_if(const ident *, i32 count, microtask function
 COMITY_KMP void __kmpc_serialized_parallel(const ident *, i32) noexcept {
     thread *t = current();
     (void)take_clauses(t);
-    begin_serial_region(t);
+    begin_serial_region(t, llvm_abi);
 }
 COMITY_KMP void __kmpc_end_serialized_parallel(const ident *, i32) noexcept { end_serial_region(current()); }
 

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <new>
-#include <strings.h>
 
 #include "personality/openmp/kmp/task_reduction.hpp"
 #include "personality/openmp/omp/functions.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 void run(void *head) noexcept {
     kmp_task *k = body_of(head);
-    k->routine(static_cast<i32>(self->number), k);
+    if (k->routine) k->routine(static_cast<i32>(self->number), k); // null: taskwait nowait, only its dependences count
 }
 
 void destroy(void *head) noexcept {
@@ -80,8 +79,10 @@ private:
     void add(std::size_t count, const kmp_dependence *list) noexcept {
         for (std::size_t i = 0; i < count; ++i) {
             const std::uint8_t flags = list[i].flags;
-            void *location = flags & all_memory ? nullptr : list[i].location;
-            if (!location && !(flags & all_memory)) continue; // of an absent optional argument
+            // Older compilers name omp_all_memory by an address.
+            const bool all = flags & all_memory || list[i].location == reinterpret_cast<void *>(UINTPTR_MAX);
+            void *location = all ? nullptr : list[i].location;
+            if (!location && !all) continue; // of an absent optional argument
             entries_[count_++] = {location, flags & mutexinoutset ? dependence_kind::mutexinoutset
                                             : flags & inoutset    ? dependence_kind::inoutset
                                             : flags == in         ? dependence_kind::in
@@ -180,12 +181,6 @@ COMITY_KMP u64 __kmpc_get_parent_taskid() noexcept {
     return reinterpret_cast<std::uintptr_t>(self->task->parent_task());
 }
 
-// OMP_TARGET_OFFLOAD, for libomptarget: 0 disabled, 1 default, 2 mandatory.
-COMITY_KMP i32 __kmpc_get_target_offload() noexcept {
-    const char *text = ::secure_getenv("OMP_TARGET_OFFLOAD");
-    if (text && !::strcasecmp(text, "disabled")) return 0;
-    return text && !::strcasecmp(text, "mandatory") ? 2 : 1;
-}
 COMITY_KMP i32 __kmpc_pause_resource(i32 kind, i32 device) noexcept {
     return omp_pause_resource(static_cast<omp_pause_resource_t>(kind), device);
 }

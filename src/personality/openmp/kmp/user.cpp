@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <strings.h>
 
 #include "model/spmd/team.hpp"
 #include "personality/openmp/kmp/abi.hpp"
@@ -25,10 +26,52 @@ enum library_kind : int { serial = 1, turnaround = 2, throughput = 3 };
 std::atomic<int> library_said{throughput};
 std::atomic<unsigned> ranks_before_serial{0};
 
-// How long an idle thread spins in the original, in milliseconds. Here COMITY_SPIN_US says it.
-std::atomic<int> blocktime_said{200};
+// How long an idle thread spins in the original, in milliseconds; -1: nobody said. Here COMITY_SPIN_US says it.
+std::atomic<int> blocktime_said{-1};
+
+int initial_blocktime() noexcept {
+    constexpr int usual = 200;
+    switch (process.wait_policy) {
+    case process_icvs::wait::active:
+        return INT32_MAX;
+    case process_icvs::wait::passive:
+        return 0;
+    default:
+        return usual;
+    }
+}
 
 } // namespace
+
+namespace {
+
+// OMP_TARGET_OFFLOAD, for libomptarget.
+enum offload : i32 { offload_disabled, offload_default, offload_mandatory, offload_not_known };
+std::atomic<i32> offload_known{offload_not_known};
+
+i32 offload_in(const char *text) noexcept {
+    if (text && !::strcasecmp(text, "disabled")) return offload_disabled;
+    return text && !::strcasecmp(text, "mandatory") ? offload_mandatory : offload_default;
+}
+
+// Is it this variable that is given?
+bool set_target_offload(const char *assignment) noexcept {
+    static constexpr char name[] = "OMP_TARGET_OFFLOAD=";
+    if (std::strncmp(assignment, name, sizeof name - 1)) return false;
+    offload_known.store(offload_in(assignment + sizeof name - 1), std::memory_order_relaxed);
+    return true;
+}
+
+} // namespace
+
+COMITY_KMP i32 __kmpc_get_target_offload() noexcept {
+    i32 known = offload_known.load(std::memory_order_relaxed);
+    if (known == offload_not_known) {
+        known = offload_in(::secure_getenv("OMP_TARGET_OFFLOAD"));
+        offload_known.store(known, std::memory_order_relaxed);
+    }
+    return known;
+}
 
 COMITY_KMP void kmp_set_stacksize_s(size_t bytes) noexcept {
     constexpr size_t least = size_t{16} << 10;
@@ -50,7 +93,10 @@ COMITY_KMP int kmp_get_stacksize() noexcept {
 COMITY_KMP void kmp_set_blocktime(int milliseconds) noexcept {
     blocktime_said.store(milliseconds < 0 ? 0 : milliseconds, std::memory_order_relaxed);
 }
-COMITY_KMP int kmp_get_blocktime() noexcept { return blocktime_said.load(std::memory_order_relaxed); }
+COMITY_KMP int kmp_get_blocktime() noexcept {
+    const int said = blocktime_said.load(std::memory_order_relaxed);
+    return said < 0 ? initial_blocktime() : said;
+}
 
 COMITY_KMP void kmp_set_library(int kind) noexcept {
     if (kind < serial || kind > throughput) return;
@@ -73,7 +119,8 @@ COMITY_KMP int kmp_get_num_known_threads() noexcept { return static_cast<int>(th
 // when the process starts; and of warnings there are no kinds.
 COMITY_KMP void kmp_set_disp_num_buffers(int) noexcept {}
 COMITY_KMP void kmp_set_defaults(const char *text) noexcept {
-    comity::sys::warn("kmp_set_defaults(\"%.200s\"): too late here; set it in the environment of the program",
+    if (text && set_target_offload(text)) return;
+    comity::sys::warn("kmp_set_defaults(\"%s\"): too late here; set it in the environment of the program",
                       text ? text : "");
 }
 COMITY_KMP void kmp_set_warnings_on() noexcept {}
@@ -132,8 +179,11 @@ COMITY_KMP void kmp_set_library_throughput_() noexcept { kmp_set_library(through
 COMITY_KMP int kmp_get_num_known_threads_() noexcept { return kmp_get_num_known_threads(); }
 COMITY_KMP void kmp_set_disp_num_buffers_(const int *) noexcept {}
 COMITY_KMP void kmp_set_defaults_(const char *text, int length) noexcept {
-    comity::sys::warn("kmp_set_defaults(\"%.*s\"): too late here; set it in the environment of the program",
-                      length < 200 ? length : 200, text);
+    char copy[256];
+    const auto copied = static_cast<size_t>(length > 0 ? length < 255 ? length : 255 : 0);
+    std::memcpy(copy, text, copied);
+    copy[copied] = 0;
+    kmp_set_defaults(copy);
 }
 COMITY_KMP void kmp_set_warnings_on_() noexcept {}
 COMITY_KMP void kmp_set_warnings_off_() noexcept {}

@@ -9,8 +9,11 @@
 
 using namespace comity::openmp;
 
-omp_proc_bind_t omp_get_proc_bind() noexcept { return static_cast<omp_proc_bind_t>(icv_of(self).bind); }
-int omp_get_num_places() noexcept { return static_cast<int>(places().size()); }
+omp_proc_bind_t omp_get_proc_bind() noexcept { return static_cast<omp_proc_bind_t>(icv_of(current()).bind); }
+int omp_get_num_places() noexcept {
+    (void)current(); // the environment is read for good at the first use
+    return static_cast<int>(places().size());
+}
 int omp_get_place_num_procs(int place) noexcept {
     const comity::sys::cpu_set *cpus = cpus_of_place(place);
     return cpus ? static_cast<int>(cpus->count()) : 0;
@@ -28,7 +31,7 @@ void omp_get_partition_place_nums(int *numbers) noexcept {
 void omp_set_affinity_format(const char *format) noexcept { set_affinity_format(format, std::strlen(format)); }
 
 std::size_t omp_get_affinity_format(char *buffer, std::size_t size) noexcept {
-    const char *format = affinity_format();
+    const char *format = affinity_format(abi.affinity_format);
     const std::size_t length = std::strlen(format);
     if (size) {
         const std::size_t copied = length < size - 1 ? length : size - 1;
@@ -39,9 +42,7 @@ std::size_t omp_get_affinity_format(char *buffer, std::size_t size) noexcept {
 }
 
 std::size_t omp_capture_affinity(char *buffer, std::size_t size, const char *format) noexcept {
-    return format_affinity(buffer, size, format && *format ? format : affinity_format());
+    return format_affinity(buffer, size, format && *format ? format : affinity_format(abi.affinity_format));
 }
 
-void omp_display_affinity(const char *format) noexcept {
-    print_affinity(format && *format ? format : affinity_format());
-}
+void omp_display_affinity(const char *format) noexcept { print_affinity(format, abi); }

@@ -13,7 +13,7 @@ int omp_get_num_threads() noexcept { return static_cast<int>(self->size); }
 
 int comity::openmp::max_threads(const void *caller) noexcept {
     if (const unsigned ranks = blas::max_threads(caller)) return static_cast<int>(ranks);
-    const unsigned set = icv_of(self).num_threads;
+    const unsigned set = icv_of(current()).num_threads;
     return static_cast<int>(set ? set : hart_count());
 }
 
@@ -31,11 +31,11 @@ int omp_in_parallel() noexcept { return in_parallel(__builtin_return_address(0))
 
 int omp_get_num_procs() noexcept { return static_cast<int>(hart_count()); }
 
-int omp_get_dynamic() noexcept { return icv_of(self).dynamic; }
+int omp_get_dynamic() noexcept { return icv_of(current()).dynamic; }
 void omp_set_dynamic(int value) noexcept { own_icv().dynamic = value; }
 
 int omp_get_nested() noexcept {
-    const unsigned most = icv_of(self).max_active_levels;
+    const unsigned most = icv_of(current()).max_active_levels;
     return most > 1 && most > self->team->active_level;
 }
 
@@ -47,7 +47,7 @@ void omp_set_nested(int value) noexcept {
         icv.max_active_levels = 1;
 }
 
-int omp_get_max_active_levels() noexcept { return icv_of(self).max_active_levels; }
+int omp_get_max_active_levels() noexcept { return icv_of(current()).max_active_levels; }
 void omp_set_max_active_levels(int levels) noexcept {
     if (levels >= 0)
         own_icv().max_active_levels = static_cast<std::uint8_t>(levels < int{most_levels} ? levels : int{most_levels});
@@ -79,7 +79,7 @@ int omp_get_team_size(int level) noexcept {
     return t ? static_cast<int>(t->size) : -1;
 }
 
-int omp_get_thread_limit() noexcept { return static_cast<int>(icv_of(self).thread_limit); }
+int omp_get_thread_limit() noexcept { return static_cast<int>(icv_of(current()).thread_limit); }
 
 void omp_set_schedule(omp_sched_t kind, int chunk) noexcept {
     const auto number = static_cast<unsigned>(kind);
@@ -89,6 +89,7 @@ void omp_set_schedule(omp_sched_t kind, int chunk) noexcept {
     icv.schedule = plain;
     icv.schedule_given = true;
     icv.monotonic = number & static_cast<unsigned>(omp_sched_monotonic);
+    icv.implicitly_monotonic = false;
     icv.chunk = plain == schedule_kind::automatic ? icv.chunk
                 : chunk > 0                       ? chunk
                 : plain == schedule_kind::fixed   ? 0
@@ -96,14 +97,19 @@ void omp_set_schedule(omp_sched_t kind, int chunk) noexcept {
 }
 
 void omp_get_schedule(omp_sched_t *kind, int *chunk) noexcept {
-    const icvs &icv = icv_of(self);
-    const auto number = static_cast<unsigned>(icv.schedule);
-    *kind = static_cast<omp_sched_t>(icv.monotonic ? number | static_cast<unsigned>(omp_sched_monotonic) : number);
-    *chunk = icv.chunk;
+    const icvs &icv = icv_of(current());
+    const schedule_kind plain = icv.schedule_given ? icv.schedule : abi.runtime_schedule;
+    const bool monotonic = icv.monotonic || (icv.implicitly_monotonic && abi.static_is_monotonic);
+    const auto number = static_cast<unsigned>(plain);
+    *kind = static_cast<omp_sched_t>(monotonic ? number | static_cast<unsigned>(omp_sched_monotonic) : number);
+    *chunk = icv.schedule_given ? icv.chunk : abi.runtime_chunk;
 }
 
 int omp_in_final() noexcept { return self->task->is_final(); }
-int omp_get_cancellation() noexcept { return process.cancellation; }
+int omp_get_cancellation() noexcept {
+    (void)current(); // the environment is read for good at the first use
+    return process.cancellation;
+}
 int omp_get_max_task_priority() noexcept { return process.max_task_priority; }
 
 void omp_fulfill_event(omp_event_handle_t event) noexcept {

@@ -149,7 +149,7 @@ struct format_text {
         std::memcpy(text, given, length);
         text[length] = 0;
     }
-    const char *or_default() const noexcept { return *text ? text : affinity_format(); }
+    const char *or_default() const noexcept { return *text ? text : affinity_format(abi.affinity_format); }
 };
 
 void fill_with_blanks(char *buffer, std::size_t size, std::size_t used) noexcept {
@@ -164,7 +164,7 @@ COMITY_OMP void omp_set_affinity_format_(const char *format, std::size_t length)
 }
 
 COMITY_OMP i32 omp_get_affinity_format_(char *buffer, std::size_t size) noexcept {
-    const char *format = affinity_format();
+    const char *format = affinity_format(abi.affinity_format);
     const std::size_t length = std::strlen(format), copied = length < size ? length : size;
     std::memcpy(buffer, format, copied);
     fill_with_blanks(buffer, size, copied);
@@ -172,7 +172,7 @@ COMITY_OMP i32 omp_get_affinity_format_(char *buffer, std::size_t size) noexcept
 }
 
 COMITY_OMP void omp_display_affinity_(const char *format, std::size_t length) noexcept {
-    print_affinity(format_text(format, length).or_default());
+    print_affinity(format_text(format, length).or_default(), abi);
 }
 
 COMITY_OMP i32 omp_capture_affinity_(char *buffer, const char *format, std::size_t size, std::size_t length) noexcept {

@@ -12,7 +12,12 @@
 #include <omp.h>
 #pragma GCC visibility pop
 
+#include "personality/openmp/abi_traits.hpp"
+
 namespace comity::openmp {
+
+// The drop-in's that this code is linked into.
+extern const abi_traits &abi;
 
 // omp_get_max_threads, omp_set_num_threads and omp_in_parallel, whose answer depends on who calls (blas_caller.hpp).
 int max_threads(const void *caller) noexcept;

@@ -1,0 +1,22 @@
+// What the originals do differently where the standard leaves it open. A process may have both ABIs, so this goes with
+// the call, not with the process.
+#pragma once
+
+#include "personality/openmp/icv.hpp"
+
+namespace comity::openmp {
+
+struct abi_traits {
+    // schedule(runtime) where neither the environment nor the program says one.
+    schedule_kind runtime_schedule;
+    int runtime_chunk;
+    bool static_is_monotonic; // omp_get_schedule says so of a static schedule that was not said to be
+    const char *affinity_format;
+    bool displays_on_output; // affinity on standard output, else on standard error
+};
+
+inline constexpr abi_traits gcc_abi{schedule_kind::dynamic, 1, true, "level %L thread %i affinity %A", false};
+inline constexpr abi_traits llvm_abi{schedule_kind::fixed, 0, false,
+                                     "OMP: pid %P tid %i thread %n bound to OS proc set {%A}", true};
+
+} // namespace comity::openmp

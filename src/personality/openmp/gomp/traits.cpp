@@ -1,0 +1,3 @@
+#include "personality/openmp/omp/functions.hpp"
+
+const comity::openmp::abi_traits &comity::openmp::abi = gcc_abi;
