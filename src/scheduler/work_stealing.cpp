@@ -172,6 +172,9 @@ void work_stealing::make_ready(context *first, context *last, unsigned n) noexce
 }
 
 void work_stealing::put_on(context *c, unsigned hart) noexcept {
+    const carrier *k = core::current_carrier();
+    if (k && k->carried && k->current_sched == this && static_cast<unsigned>(k->carried->id) == hart)
+        return put_back(c);
     pin();
     if (c->home)
         core::post_home(c);

@@ -18,8 +18,8 @@ template <class Object, class Storage> const Object &object(const Storage *s) no
     return object<Object>(const_cast<Storage *>(s));
 }
 
-// What a function that is a cancellation point does first; in a thread that was cancelled and does not unwind by itself
-// it does not return.
+// What a function that is a cancellation point does first, unless it always waits and nobody should be kept waiting for
+// a lock meanwhile (conditions); in a thread that was cancelled and does not unwind by itself it does not return.
 inline int before_wait() noexcept {
     const comity::thread *t = own_thread();
     return t && t->extended.load(std::memory_order_relaxed) ? cancel_here() : 0;

@@ -88,11 +88,11 @@ int comity_condition_wait(comity_condition_t *c, comity_mutex_t *m) {
     return comity_condition_timedwait(c, m, sys::no_deadline);
 }
 int comity_condition_timedwait(comity_condition_t *c, comity_mutex_t *m, int64_t deadline) {
-    return sync::wait_here([=]() noexcept { return of(c).wait_until(of(m), deadline); });
+    return sync::after_wait(of(c).wait_until(of(m), deadline));
 }
 uint32_t comity_condition_prepare(const comity_condition_t *c) { return sync::object<sync::condition>(c).prepare(); }
 int comity_condition_wait_prepared(comity_condition_t *c, uint32_t prepared, int64_t deadline) {
-    return sync::wait_here([=]() noexcept { return of(c).wait_prepared(prepared, deadline); });
+    return sync::after_wait(of(c).wait_prepared(prepared, deadline));
 }
 void comity_condition_signal(comity_condition_t *c) { of(c).signal(); }
 void comity_condition_broadcast(comity_condition_t *c) { of(c).broadcast(); }

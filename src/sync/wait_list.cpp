@@ -9,6 +9,8 @@
 
 #include "comity/thread.h"
 
+#include <utility>
+
 namespace comity::sync {
 
 using core::carrier;
@@ -121,12 +123,28 @@ bool wait_list::block_in_place(waiter &place, ready_fn ready, void *arg) noexcep
 // ---- Waiting until the thread is cancelled
 
 struct list_interruption : interruption {
-    waiter *place = nullptr;
+    wait_list *list = nullptr;
+    context *who = nullptr;
+    waiter *place = nullptr; // null: it stands among the contexts
     static context *take_waiter(interruption *i) noexcept {
-        waiter &w = *static_cast<list_interruption *>(i)->place;
-        return static_cast<wait_list *>(w.list)->take_out(w, false);
+        const auto &own = *static_cast<list_interruption *>(i);
+        return own.place ? own.list->take_out(*own.place, false) : own.list->take_out(own.who);
     }
 };
+
+// Somewhere among those without a deadline: a request looks through them, so that a wait need not be ready for one.
+context *wait_list::take_out(context *c) noexcept {
+    lock_.lock();
+    context *before = nullptr, *found = first_;
+    while (found && found != c) before = std::exchange(found, found->next);
+    if (found) {
+        (before ? before->next : first_) = c->next;
+        if (last_ == c) last_ = before;
+        lower_count();
+    }
+    lock_.unlock();
+    return found;
+}
 
 // To be called under the list's lock, or by the waiter: the request was made before the waiter's place was looked for.
 struct ready_or_cancelled {
@@ -144,33 +162,50 @@ struct ready_or_cancelled {
 // Whoever makes the request looks for the place after it, and the waiter, which is in its place or on its way there,
 // for the request after that: one of the two sees the other.
 void wait_list::block_until_cancelled(waiter &place, ready_or_cancelled &either, std::int64_t deadline) noexcept {
-    if (deadline != sys::no_deadline) {
-        place.deadline.at = deadline;
-        place.deadline.expired = expire;
-        if (!core::arm(place.deadline)) return static_cast<void>(poll(ready_or_cancelled::look, &either, deadline));
-    }
+    place.deadline.at = deadline;
+    place.deadline.expired = expire;
+    if (!core::arm(place.deadline)) return static_cast<void>(poll(ready_or_cancelled::look, &either, deadline));
     list_interruption i;
     i.take = list_interruption::take_waiter;
+    i.list = this;
     i.place = &place;
     announce_wait(either.self, i);
     block_in_place(place, ready_or_cancelled::look, &either); // the look, and the fence before it: enter()
     close_to_cancel(either.self);
-    if (deadline != sys::no_deadline) core::cancel(place.deadline);
+    core::cancel(place.deadline);
+}
+
+// Inlined, as block is: each return address on the stack is one that is mispredicted.
+[[gnu::always_inline]] inline void wait_list::block_until_cancelled(context *c, ready_or_cancelled &either) noexcept {
+    list_interruption i;
+    i.take = list_interruption::take_waiter;
+    i.list = this;
+    i.who = c;
+    announce_wait(either.self, i);
+    waiting w{c, this, ready_or_cancelled::look, &either, nullptr, false};
+    do block(w); // the look, and the fence before it: enqueue()
+    while (!ready_or_cancelled::look(&either));
+    close_to_cancel(either.self);
 }
 
 wait_end wait_list::wait_open_to_cancel(ready_fn ready, void *arg, std::int64_t deadline) noexcept {
     constexpr auto end_of = [](bool good) { return good ? wait_end::done : wait_end::late; };
-    ready_or_cancelled either{ready, arg, thread_to_interrupt()};
+    context *c = core::current_context();
+    const bool on_hart = c && c->on->carried;
+    if (on_hart && spin(c, ready, arg, deadline)) return wait_end::done; // before anything that takes time
+    ready_or_cancelled either{ready, arg, on_hart ? thread_to_interrupt(c) : nullptr};
     if (!either.self) {
         if (deadline != sys::no_deadline) return end_of(wait_with_deadline(ready, arg, deadline));
-        waiting w{nullptr, this, ready, arg, nullptr, true};
+        waiting w{nullptr, this, ready, arg, nullptr, !on_hart};
         do wait_once(w);
         while (!ready(arg));
         return wait_end::done;
     }
-    context *c = core::current_context();
-    if (spin(c, ready, arg, deadline)) return wait_end::done;
-    if (deadline != sys::no_deadline && sys::now_ns() >= deadline) return end_of(ready(arg));
+    if (deadline == sys::no_deadline) {
+        block_until_cancelled(c, either);
+        return either.held ? wait_end::done : wait_end::cancelled;
+    }
+    if (sys::now_ns() >= deadline) return end_of(ready(arg));
     waiter own;
     block_until_cancelled(place_for(c, own), either, deadline);
     if (either.held || ready(arg)) return wait_end::done;
@@ -218,7 +253,7 @@ bool wait_list::enqueue(const waiting &w) noexcept {
     context *who = w.who;
     l.lock_.lock();
     l.raise_count();
-    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list], and announce_wait's
     core::chaos_point();
     const bool wait = !w.ready(w.arg);
     if (wait) {
@@ -235,7 +270,7 @@ bool wait_list::enqueue(const waiting &w) noexcept {
 bool wait_list::enter(waiter &w, ready_fn ready, void *arg) noexcept {
     lock_.lock();
     raise_count();
-    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list] seq_cst[cancel]
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list], and announce_wait's
     core::chaos_point();
     const bool wait = !w.expired.load(std::memory_order_relaxed) && !ready(arg);
     if (wait)

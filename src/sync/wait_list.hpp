@@ -106,9 +106,11 @@ private:
     bool wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     wait_end wait_open_to_cancel(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     void block_until_cancelled(core::waiter &place, ready_or_cancelled &either, std::int64_t deadline) noexcept;
+    void block_until_cancelled(core::context *c, ready_or_cancelled &either) noexcept;
     core::waiter &place_for(core::context *c, core::waiter &own) noexcept;
     bool block_in_place(core::waiter &place, ready_fn ready, void *arg) noexcept;
     core::context *take_out(core::waiter &w, bool expired) noexcept;
+    core::context *take_out(core::context *c) noexcept;
     friend struct list_interruption;
     bool wait_in_kernel(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     static bool poll(ready_fn ready, void *arg, std::int64_t deadline) noexcept;

@@ -4,6 +4,7 @@
 #include "core/base.hpp"
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
+#include "sys/fence.hpp"
 #include "sys/message.hpp"
 
 #include <cerrno>
@@ -24,28 +25,11 @@ int cancel_here() noexcept {
 
 // ---- Waits that a request ends. Protocol "Cancelled waits".
 
-thread *thread_to_interrupt() noexcept {
-    const context *c = core::current_context();
-    thread *t = thread_of(c);
-    if (!t || t->how == COMITY_TECHNIQUE_STACKLESS || !c->on->carried) return nullptr;
-    if (!t->unwinds() && c->self.forks != 0) return nullptr; // as in cancel_here
-    const thread_extension *x = extension_of(t);
-    constexpr std::uintptr_t never = thread_extension::disabled | thread_extension::ending;
-    return x && (x->state.load(std::memory_order_relaxed) & never) != 0 ? nullptr : t;
-}
-
 bool open_to_cancel(thread *t, interruption &i) noexcept {
     announce_wait(t, i);
     core::chaos_point();
-    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[cancel]
+    sys::light_fence(); // with end_wait's
     return !is_cancelled(extension_of(t));
-}
-
-void close_to_cancel(thread *t) noexcept {
-    t->waits.store(nullptr, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[cancel]
-    if (const thread_extension *x = extension_of(t)) [[unlikely]]
-        await_taker(x);
 }
 
 namespace {
@@ -63,7 +47,7 @@ context *take_waiting(const thread *t) noexcept {
 // With `taking` set.
 void end_wait(const thread *t, thread_extension *x) noexcept {
     core::chaos_point();
-    std::atomic_thread_fence(std::memory_order_seq_cst);              // seq_cst[cancel]
+    sys::heavy_fence(); // with that of the thread that waits or has waited
     const interruption *i = t->waits.load(std::memory_order_acquire); // acquire[thread-waits]
     const bool needs_hart = i && i->with_hart && lacks_the_only_hart();
     context *c = needs_hart ? nullptr : take_waiting(t);

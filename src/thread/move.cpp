@@ -28,7 +28,7 @@ int find_place(place &p) noexcept {
     return hooks->take && hooks->put_on ? 0 : ENOTSUP;
 }
 
-// On the transition context, both: once the caller is put on a hart it may be resumed, and its stack gone.
+// On the transition context: once the caller is put on a hart it may be resumed, and its stack gone.
 void go_to_unit(context *c, void *t) {
     carrier *k = core::current_carrier();
     auto *u = static_cast<thread *>(t);
@@ -37,11 +37,10 @@ void go_to_unit(context *c, void *t) {
     u->run(u, k);
     s->hooks->units->next(s, core::current_carrier());
 }
-void go_to_context(context *c, void *other) {
-    carrier *k = core::current_carrier();
-    unit_scheduler *s = work_of(k)->owner;
-    s->hooks->units->put_on(s, c, work_of(k)->hart);
-    core::resume(k, static_cast<context *>(other));
+// On the stack of the context that goes on.
+void left_behind(void *from) {
+    unit_scheduler::slot *w = work_of(core::current_carrier());
+    w->owner->hooks->units->put_on(w->owner, static_cast<context *>(from), w->hart);
 }
 void go_to_hart(context *c, void *hart) {
     carrier *k = core::current_carrier();
@@ -86,7 +85,7 @@ int comity_thread_yield_to(comity_thread_t *handle) {
     }
     context *other = p.work->owner->hooks->units->take(p.work->owner, t);
     if (!other) return EBUSY;
-    core::pause(p.c, go_to_context, other);
+    core::switch_to(p.c, other, left_behind, p.c);
     return 0;
 }
 

@@ -185,7 +185,11 @@ void play(std::uint64_t seed) {
         attr.technique = techniques[r(std::size(techniques))];
         ASSERT_EQ(comity_thread_create(&w.handle, &attr, wait_until_cancelled, &w), 0);
     }
-    std::thread outside([&] { drive(in, seed + 1, next); });
+    std::atomic<bool> over{false};
+    std::thread outside([&] {
+        drive(in, seed + 1, next);
+        over = true;
+    });
     driver inside{&in, seed + 2, &next};
     comity_thread_t *drives = nullptr;
     ASSERT_EQ(comity_thread_create(
@@ -198,6 +202,7 @@ void play(std::uint64_t seed) {
                   &inside),
               0);
     EXPECT_EQ(comity_thread_join(drives, nullptr), 0);
+    while (!over) comity_thread_sleep_for(100'000); // with one hart the other needs it to cancel who joins
     outside.join();
     for (waiter &w : in.all) {
         void *result = nullptr;
