@@ -47,7 +47,9 @@ void prepare(thread *t, task *made, void *argument) noexcept {
 
 task *make_child(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept {
     if (sizeof(task) + size <= block_pool::most_room && alignment <= 16) [[likely]] {
-        task *child = begin_child(t, block_pool::kind_for(sizeof(task) + size), flags);
+        const unsigned kind = block_pool::kind_for(sizeof(task) + size);
+        task *child = begin_child(t, kind, flags);
+        t->tasks.memory.prepare_next(kind);
         prepare(t, child, child + 1);
         return child;
     }
@@ -213,7 +215,8 @@ bool runs_now_slowly(thread *t, const task *parent) noexcept {
     if (t->size == 1) return !nested || !t->team->parent;
     const std::int64_t queued = t->tasks.ready.look();
     if (queued < few_queued) t->at_once_depth = never_at_once;
-    return (parent->depth() >= t->at_once_depth && !nested) || queued >= most_queued;
+    return (parent->depth() >= t->at_once_depth && !nested) ||
+           queued >= std::min<std::int64_t>(queued_per_rank * t->size, 256);
 }
 
 void free_task_and_more(thread *t, task *what) noexcept {

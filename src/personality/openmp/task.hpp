@@ -42,8 +42,7 @@ enum task_event : std::uint8_t { event_fulfilled = 1, event_body_done = 2 };
 // The memory of an explicit task is a pool's (task_memory.hpp): thieves may read what is atomic when it is another task
 // already.
 struct task {
-    // With the block's header this is the first cache line: all that a task which runs at once needs, but for its
-    // count.
+    // With the block's header the first cache line: its runner writes it while others look elsewhere.
     std::atomic<task *> parent{nullptr}; // null: implicit
     std::atomic<std::uint64_t> shape{0}; // task_shape; thieves read the depth, who holds the task writes
     const icvs *icv = nullptr;           // shared, or `own`
@@ -51,8 +50,8 @@ struct task {
     owner_count mine;                    // its runner's
     dependence_table *table = nullptr;   // its children's; the runner's. Null in a free block
 
-    std::atomic<openmp::thread *> runner{nullptr}; // who executes it now; written by that rank
-    task_count children;                           // the queued ones; its owner is the runner
+    // The second: those who run its children elsewhere write it.
+    task_count children; // the queued ones; its owner is the runner
     openmp::team *team = nullptr;
     task_function function = nullptr;
     void *argument = nullptr;
@@ -62,8 +61,10 @@ struct task {
     std::atomic<std::uint8_t> event{0}; // task_event
     task *next = nullptr;               // link in a list of tasks; of an undeferred one: what its rank goes on with
     task_function destroy = nullptr;    // called with `argument` when the body has run for good
+    dependence_node *node = nullptr;    // its own dependences
 
-    dependence_node *node = nullptr; // its own dependences
+    // The third: what stays as it is while it runs.
+    std::atomic<openmp::thread *> runner{nullptr}; // who executes it now; written by that rank
     icvs own;
     task *self = nullptr; // the last word: it stands before the data (task_of)
 

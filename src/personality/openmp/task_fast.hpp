@@ -7,8 +7,8 @@
 namespace comity::openmp {
 
 // A rank that has this many tasks in its deque, all of them closer to the root than the task that it makes, runs that
-// one at once; and any if it has `most_queued`. (README.md, "Which task is queued".)
-inline constexpr std::int64_t few_queued = 2, most_queued = 256;
+// one at once; and any if it has many more, for each rank of the team so many. (README.md, "Which task is queued".)
+inline constexpr std::int64_t few_queued = 2, queued_per_rank = 64;
 // Tasks that run at once inside each other: no deeper than this, for the stack's sake.
 inline constexpr std::uint64_t most_nested = 100;
 

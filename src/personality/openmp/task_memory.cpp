@@ -22,24 +22,20 @@ block_pool::~block_pool() {
 }
 
 void block_pool::send_home(void *memory) noexcept {
-    block_pool *home = header_of(memory)->home;
-    void *top = home->returned_.load(std::memory_order_relaxed);
+    const header *h = header_of(memory);
+    std::atomic<void *> &list = h->home->returned_[h->kind];
+    void *top = list.load(std::memory_order_relaxed);
     do {
         link_of(memory).store(top, std::memory_order_relaxed);
-    } while (!home->returned_.compare_exchange_weak(top, memory, std::memory_order_release,
-                                                    std::memory_order_relaxed)); // release[task-block]
+    } while (!list.compare_exchange_weak(top, memory, std::memory_order_release,
+                                         std::memory_order_relaxed)); // release[task-block]
 }
 
-// No free block of this kind: first what others have sent back, of all kinds, then fresh memory.
+// No free block of this kind: first what others have sent back, then fresh memory.
 [[gnu::noinline]] void *block_pool::refill(unsigned kind) noexcept {
-    void *list = returned_.load(std::memory_order_relaxed);
-    if (list) list = returned_.exchange(nullptr, std::memory_order_acquire); // acquire[task-block]
-    while (list) {
-        void *next = link_of(list).load(std::memory_order_relaxed);
-        free(list);
-        list = next;
-    }
-    return free_[kind] ? allocate(kind) : carve(kind);
+    if (!returned_[kind].load(std::memory_order_relaxed)) return carve(kind);
+    free_[kind] = returned_[kind].exchange(nullptr, std::memory_order_acquire); // acquire[task-block]
+    return allocate(kind);
 }
 
 void *block_pool::carve(unsigned kind) noexcept {

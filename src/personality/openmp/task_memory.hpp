@@ -35,6 +35,11 @@ public:
         free_[kind] = link_of(memory).load(std::memory_order_relaxed);
         return memory;
     }
+    // The next one of this kind will be needed soon, and another rank may have had it last.
+    void prepare_next(unsigned kind) const noexcept {
+        const char *next = static_cast<const char *>(free_[kind]);
+        for (std::size_t at = 0; next && at < 192; at += 64) __builtin_prefetch(next + at, 1);
+    }
     // A block of any pool, by the owner of this one.
     [[gnu::always_inline]] void free(void *memory) noexcept {
         const header *h = header_of(memory);
@@ -64,7 +69,7 @@ private:
     void *free_[kinds] = {};
     char *fresh_ = nullptr, *fresh_end_ = nullptr; // what is left of the newest chunk
     chunk *chunks_ = nullptr;
-    alignas(64) std::atomic<void *> returned_{nullptr}; // pushed by anybody, emptied by the owner
+    alignas(64) std::atomic<void *> returned_[kinds] = {}; // pushed by anybody, emptied by the owner
 };
 
 } // namespace comity::openmp

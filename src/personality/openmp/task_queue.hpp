@@ -16,12 +16,12 @@ namespace comity::openmp {
 // A rank's; it is the owner of the deque and of the pool.
 struct rank_tasks {
     std::uint32_t random = 0;
-    std::uint64_t stolen_at = 0; // ticks
-    unsigned stolen = 0;         // how many then; 0: it has looked for others since
-    bool steals_many = false;    // those were worth it
-    unsigned yields = 0;         // taskyields around the current task that run others
-    bool gone = false;           // arrived at the barrier by leaving its implicit task's count
-    bool listed = false;         // among the team's helpers; under helpers_lock
+    std::uint64_t stolen_at = 0;    // ticks
+    unsigned stolen = 0;            // how many then; 0: it has looked for others since
+    std::uint64_t usual_length = 0; // of a stolen task, in ticks
+    unsigned yields = 0;            // taskyields around the current task that run others
+    bool gone = false;              // arrived at the barrier by leaving its implicit task's count
+    bool listed = false;            // among the team's helpers; under helpers_lock
     thread *next_helper = nullptr;
     std::atomic<bool> called{false}; // a helper that there is something for; set by the caller
     sync::wait_list changed;         // what it waits for in a task: its children's end, and calls

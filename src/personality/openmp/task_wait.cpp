@@ -64,16 +64,16 @@ void change_shared(team_tasks &of, unsigned by) noexcept { // under lock
 
 // ---- Stealing
 
-// Taking a task from another rank costs both some hundred nanoseconds. A rank that comes back for the next ones sooner
-// only hinders those who make them: it waits a little, the longer the shorter the last ones were.
+// Taking a task from another rank costs both some hundred nanoseconds. A rank whose booty was mostly smaller than that
+// only hinders those who make tasks: it waits a little before it comes back, the longer the smaller they were.
 void make_way(thread *t) noexcept {
     rank_tasks &mine = t->tasks;
-    const std::uint64_t now = sys::ticks(), worthwhile = core::ticks_per_us() / 2 * mine.stolen;
-    const std::uint64_t length = now - mine.stolen_at;
+    const std::uint64_t now = sys::ticks(), worthwhile = core::ticks_per_us() / 2;
+    const std::uint64_t length = std::min((now - mine.stolen_at) / mine.stolen, 16 * worthwhile);
+    mine.usual_length = (7 * mine.usual_length + length) / 8;
     mine.stolen = 0;
-    mine.steals_many = length >= worthwhile;
-    if (mine.steals_many) return;
-    while (sys::ticks() - now < 4 * (worthwhile - length)) sys::cpu_relax();
+    if (mine.usual_length >= worthwhile || length >= worthwhile) return;
+    while (sys::ticks() - now < 16 * (worthwhile - mine.usual_length)) sys::cpu_relax();
 }
 
 // Where there are many, half of them, for one by one costs more than small tasks.
@@ -106,7 +106,7 @@ task *steal(thread *t, const task *under) noexcept {
         if (at == t->rank || from.empty()) continue;
         if (task *what = from.steal_if(wanted)) {
             t->tasks.stolen = 1;
-            if (t->tasks.steals_many) steal_more(t, from, wanted);
+            if (t->tasks.usual_length >= core::ticks_per_us() / 2) steal_more(t, from, wanted);
             t->tasks.stolen_at = sys::ticks();
             return what;
         }
