@@ -99,11 +99,13 @@ void bind_slowly(carrier *k) noexcept {
     binding &b = *k->bound;
     const int hart = k->carried->id;
     const std::uint32_t version = all[hart].version.load(std::memory_order_relaxed);
-    if (b.hart == hart && b.version == version) return; // it has followed the hart since, or knows of no change
+    if (b.hart == hart && b.version == version && !b.place)
+        return; // it has followed the hart since, or knows of no change
     if (b.hart >= 0)
         drop_thread(all[b.hart], k);
-    else if (k->adopted)
+    else if (k->adopted && !b.place)
         sys::get_thread_cpus(0, b.outside);
+    b.place = 0;
     b.version = version; // what follow() finds is newer, if anything
     follow(all[hart], k);
     b.hart = hart;
@@ -111,10 +113,33 @@ void bind_slowly(carrier *k) noexcept {
 
 void unbind_slowly(carrier *k) noexcept {
     binding &b = *k->bound;
-    if (b.hart < 0) return;
-    drop_thread(get_places()[b.hart], k);
+    if (b.hart < 0 && !b.place) return;
+    if (b.hart >= 0) drop_thread(get_places()[b.hart], k);
     b.hart = -1;
-    set_cpus(0, b.outside);
+    b.place = 0;
+    sys::set_thread_cpus(0, b.outside);
+}
+
+// A thread that was sent somewhere follows no hart meanwhile.
+int run_on(carrier *k, const sys::cpu_set *cpus, std::uint64_t id) noexcept {
+    if (!k->bound && (!cpus || !(k->bound = new (std::nothrow) binding))) return cpus ? ENOMEM : 0;
+    binding &b = *k->bound;
+    if (b.place == (cpus ? id : 0)) return 0;
+    if (!cpus) {
+        if (harts_are_bound.load(std::memory_order_relaxed)) {
+            bind_slowly(k);
+            return 0;
+        }
+        b.place = 0;
+        return sys::set_thread_cpus(0, k->adopted ? b.outside : sys::process_cpus());
+    }
+    if (b.hart >= 0)
+        drop_thread(get_places()[b.hart], k);
+    else if (k->adopted && !b.place)
+        sys::get_thread_cpus(0, b.outside);
+    b.hart = -1;
+    b.place = id;
+    return sys::set_thread_cpus(0, *cpus);
 }
 
 void forget_binding(carrier *k) noexcept {
@@ -135,9 +160,10 @@ void binding_after_fork(carrier *survivor) noexcept {
         new (&all[i].lock) spinlock;
         all[i].worker = all[i].adopted = 0;
     }
-    if (!survivor || !survivor->bound || survivor->bound->hart < 0) return;
+    if (!survivor || !survivor->bound || (survivor->bound->hart < 0 && !survivor->bound->place)) return;
     survivor->bound->hart = -1;
-    set_cpus(0, survivor->adopted ? survivor->bound->outside : sys::process_cpus());
+    survivor->bound->place = 0;
+    sys::set_thread_cpus(0, survivor->adopted ? survivor->bound->outside : sys::process_cpus());
 }
 
 sys::cpu_set cpus_of_hart(unsigned hart) noexcept {

@@ -15,6 +15,7 @@ namespace comity::core {
 struct binding {
     sys::cpu_set outside;      // adopted: its own mask, to be given back
     std::uint32_t version = 0; // of the hart's CPUs, when it began to follow it
+    std::uint64_t place = 0;   // where it was sent by run_on; 0: nowhere
     int hart = -1;             // the one whose CPUs its kernel thread has; -1: none's
 };
 
@@ -36,6 +37,10 @@ inline void unbind(carrier *k) noexcept {
     if (k->bound) [[unlikely]]
         unbind_slowly(k);
 }
+// The calling kernel thread, which carries a hart, runs on these CPUs, whatever the hart's are, until it is sent
+// elsewhere, takes up another hart or leaves Comity; null: where its hart does. `id` stands for the set, never for
+// another one, and is not 0: the same again costs nothing. 0 or an error number.
+COMITY_SHARED int run_on(carrier *k, const sys::cpu_set *cpus, std::uint64_t id) noexcept;
 // Its kernel thread ends, or nobody will use the carrier any more.
 void forget_binding(carrier *k) noexcept;
 

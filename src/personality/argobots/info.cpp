@@ -93,7 +93,7 @@ constexpr answer answers[] = {
     {ABT_INFO_QUERY_KIND_ENABLED_STACKABLE_SCHED, answer::boolean, 1},
     {ABT_INFO_QUERY_KIND_ENABLED_EXTERNAL_THREAD, answer::boolean, 1},
     {ABT_INFO_QUERY_KIND_ENABLED_SCHED_SLEEP, answer::boolean, 1},
-    {ABT_INFO_QUERY_KIND_ENABLED_AFFINITY, answer::boolean, 0},
+    {ABT_INFO_QUERY_KIND_ENABLED_AFFINITY, answer::boolean, 1},
     {ABT_INFO_QUERY_KIND_ENABLED_TOOL, answer::boolean, 0},
     {ABT_INFO_QUERY_KIND_FCONTEXT, answer::boolean, 1},
     {ABT_INFO_QUERY_KIND_DYNAMIC_PROMOTION, answer::boolean, 0},

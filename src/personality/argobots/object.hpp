@@ -5,6 +5,7 @@
 #include "core/carrier.hpp"
 #include "core/spinlock.hpp"
 #include "personality/argobots/waiting.hpp"
+#include "sys/cpu_set.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -108,6 +109,7 @@ struct pool {
 };
 
 inline constexpr std::uint32_t sched_finish = 1, sched_exit = 2, sched_replace = 4;
+inline constexpr std::uint32_t stream_moves = 8; // of streams only: `place` has changed
 
 struct scheduler {
     enum class use : std::uint8_t { none, main, in_pool };
@@ -131,6 +133,14 @@ struct scheduler {
     std::uint64_t seed = 0;
 };
 
+// The CPUs on which a stream shall run. One that was replaced lives as long as the stream: a kernel thread may be
+// there.
+struct stream_place {
+    sys::cpu_set cpus;
+    std::uint64_t id; // never another one's
+    stream_place *before;
+};
+
 struct stream {
     context *stack = nullptr;  // the main scheduler runs on it
     thread *current = nullptr; // the work unit that runs
@@ -144,7 +154,9 @@ struct stream {
     core::spinlock lock;
     waiter *sleeping = nullptr; // under lock: the main scheduler sleeps, and this wakes it
     std::atomic<std::uint32_t> requests{0};
-    unsigned passed = 0; // see pass_by
+    unsigned passed = 0;                        // see pass_by
+    std::atomic<stream_place *> place{nullptr}; // null: anywhere; written under lock
+    stream_place *places = nullptr;             // all there were, under lock
     // For use again; whoever runs in the stream.
     context *kept_stacks = nullptr;
     thread *kept_threads = nullptr;

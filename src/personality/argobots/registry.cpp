@@ -134,6 +134,10 @@ void free_stream(stream *s) noexcept {
     stop_being_main(s->main);
     core::destroy_context(s->stack);
     forget_kept(s);
+    while (stream_place *p = s->places) {
+        s->places = p->before;
+        delete p;
+    }
     delete s;
 }
 

@@ -275,7 +275,8 @@ void run_scheduler(scheduler *d) noexcept {
 void check_events(stream *s, scheduler *d) noexcept {
     if (const std::uint32_t asked = s->requests.load(std::memory_order_relaxed)) {
         s->requests.fetch_and(~asked, std::memory_order_acquire); // acquire[abt-request]
-        s->main->requests.fetch_or(asked, std::memory_order_relaxed);
+        if (asked & stream_moves) streams::go_to_place(core::current_carrier(), s);
+        s->main->requests.fetch_or(asked & ~stream_moves, std::memory_order_relaxed);
         if (asked & sched_exit) d->requests.fetch_or(sched_exit, std::memory_order_relaxed); // a stacked one too
     }
     if (dump_wanted()) dump_stacks();

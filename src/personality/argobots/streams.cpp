@@ -151,23 +151,42 @@ void streams::child_wants(core::sched *child) noexcept {
 
 void streams::next(carrier *k) noexcept {
     for (;;) {
-        if (should_give_way(k)) core::give_way(k);
+        if (should_give_way(k)) {
+            leave_place(k);
+            core::give_way(k);
+        }
         const unsigned turn = turns_.load(std::memory_order_relaxed);
         turns_.store(turn + 1, std::memory_order_relaxed);
-        if (turn % 2 && core::home_ready(k, this)) core::go_home(k, this);
-        if (turn % 16 == 15)
-            if (core::sched *child = children_.pick()) core::enter(k, child);
+        if (turn % 2) go_home(k);
+        if (turn % 16 == 15) enter_child(k);
         if (context *c = pop_ready()) {
             auto *t = static_cast<thread *>(c->local);
+            go_to_place(k, t->on);
             t->on->since = sys::ticks();
             if (c->state == core::context_state::fresh || c->state == core::context_state::exited)
                 core::start(k, c, stream_main, t->on);
             core::resume(k, c, nothing);
         }
-        if (core::home_ready(k, this)) core::go_home(k, this);
-        if (core::sched *child = children_.pick()) core::enter(k, child);
-        if (!wait_for_work(k)) core::yield(k);
+        go_home(k);
+        enter_child(k);
+        if (wait_for_work(k)) continue;
+        leave_place(k);
+        core::yield(k);
     }
+}
+
+// Both return if there is none.
+void streams::go_home(carrier *k) noexcept {
+    if (!core::home_ready(k, this)) return;
+    leave_place(k); // the main ULT goes to its stream's by itself
+    core::go_home(k, this);
+}
+
+void streams::enter_child(carrier *k) noexcept {
+    core::sched *child = children_.pick();
+    if (!child) return;
+    leave_place(k);
+    core::enter(k, child);
 }
 
 // A hart of a root waits a little before it leaves: new work mostly follows soon.
@@ -213,6 +232,11 @@ void streams::rotate() noexcept {
 // ---- The main ULT
 
 void streams::main_goes_on() noexcept {
+    main_waits();
+    go_to_place(core::current_carrier(), primary);
+}
+
+void streams::main_waits() noexcept {
     for (;;) {
         if (main_direct_) {
             main_direct_ = false;

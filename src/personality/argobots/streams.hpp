@@ -2,6 +2,7 @@
 // hart is free until it has nothing to do. Protocols: README.md.
 #pragma once
 
+#include "core/binding.hpp"
 #include "core/child_list.hpp"
 #include "core/sched.hpp"
 #include "personality/argobots/object.hpp"
@@ -25,6 +26,13 @@ public:
     }
     // Is there reason for the stream to let go of its hart now? Cheap; `since` is when it got it.
     bool should_rotate(const carrier *k, std::uint64_t since) noexcept;
+    // The carrier runs where the stream, with which it goes on, shall run.
+    static void go_to_place(carrier *k, const stream *s) noexcept {
+        if (const stream_place *p = s->place.load(std::memory_order_acquire)) // acquire[abt-place]
+            core::run_on(k, &p->cpus, p->id);
+        else
+            leave_place(k);
+    }
     // Stops the calling context and lets others have the hart; it goes on in its turn. Switches.
     void rotate() noexcept;
 
@@ -47,6 +55,13 @@ public:
     stream *primary = nullptr;
 
 private:
+    void main_waits() noexcept;
+    void go_home(carrier *k) noexcept;
+    void enter_child(carrier *k) noexcept;
+    // The carrier goes on with something that is no stream's.
+    static void leave_place(carrier *k) noexcept {
+        if (k->bound) core::run_on(k, nullptr, 0);
+    }
     context *pop_ready() noexcept;
     void enqueue(context *c) noexcept;
     void call_hart() noexcept;

@@ -261,18 +261,4 @@ int ABT_xstream_check_events(ABT_sched sched) {
     check_events(t->on, of(sched));
     return ABT_SUCCESS;
 }
-
-// Streams are bound to no core: harts are.
-int ABT_xstream_set_cpubind(ABT_xstream h, int) { return h ? ABT_ERR_FEATURE_NA : ABT_ERR_INV_XSTREAM; }
-int ABT_xstream_get_cpubind(ABT_xstream h, int *) { return h ? ABT_ERR_FEATURE_NA : ABT_ERR_INV_XSTREAM; }
-
-int ABT_xstream_set_affinity(ABT_xstream h, int num_cpuids, int *) {
-    CHECK(h, ABT_ERR_INV_XSTREAM);
-    return num_cpuids < 0 ? ABT_ERR_INV_ARG : ABT_ERR_FEATURE_NA;
-}
-
-int ABT_xstream_get_affinity(ABT_xstream h, int max_cpuids, int *, int *) {
-    CHECK(h, ABT_ERR_INV_XSTREAM);
-    return max_cpuids < 0 ? ABT_ERR_INV_ARG : ABT_ERR_FEATURE_NA;
-}
 }

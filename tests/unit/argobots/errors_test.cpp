@@ -63,7 +63,11 @@ TEST_F(argobots, numbers_out_of_range_are_refused) {
     EXPECT_EQ(ABT_XSTREAM_NULL, x);
     EXPECT_EQ(ABT_ERR_INV_ARG, ABT_barrier_create(0, &b));
     EXPECT_EQ(ABT_ERR_INV_ARG, ABT_eventual_create(-1, &e));
-    EXPECT_EQ(ABT_ERR_FEATURE_NA, ABT_xstream_set_cpubind(streams[0], 0));
+    EXPECT_EQ(ABT_ERR_CPUID, ABT_xstream_set_cpubind(streams[0], 8191));
+    EXPECT_EQ(ABT_ERR_CPUID, ABT_xstream_set_cpubind(streams[0], -1));
+    EXPECT_EQ(ABT_ERR_INV_ARG, ABT_xstream_set_affinity(streams[0], -1, nullptr));
+    EXPECT_EQ(ABT_ERR_INV_ARG, ABT_xstream_get_affinity(streams[0], -1, nullptr, nullptr));
+    EXPECT_EQ(ABT_ERR_INV_XSTREAM, ABT_xstream_set_affinity(ABT_XSTREAM_NULL, 0, nullptr));
     EXPECT_EQ(ABT_ERR_FEATURE_NA, ABT_tool_register_thread_callback(nullptr, 0, nullptr));
     ABT_bool answer = ABT_TRUE;
     EXPECT_EQ(ABT_ERR_INV_QUERY_KIND, ABT_info_query_config(static_cast<ABT_info_query_kind>(999), &answer));
