@@ -113,7 +113,8 @@ struct unit_scheduler : core::sched {
     bool has_affinities() const noexcept { return affinity.load(std::memory_order_relaxed) != nullptr; }
     const hart_set *affinity_of(const core::context *c) const noexcept {
         const affinity_function ask = affinity.load(std::memory_order_relaxed);
-        return ask ? ask(c) : nullptr;
+        // Where there is one hart every set is that one, and its list has no lock: nobody else may put anything there.
+        return ask && !alone() ? ask(c) : nullptr;
     }
     bool implicit = false; // opened for the first thread that its registrant created, who may not know of it
 
