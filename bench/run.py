@@ -20,7 +20,7 @@ from harness.registry import SUITES  # noqa: E402
 from harness.session import Session, Settings  # noqa: E402
 
 # Of each suite: who takes part, and what is worth knowing of their versions.
-CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contenders}
+CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contenders, "omptasks": peers.tasks_contenders}
 REPOSITORY = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
 

@@ -92,6 +92,16 @@ def libomp_variants(folder: Path, found: Dict[str, str]) -> List[Variant]:
     return variants
 
 
+def without_regions(contenders: Dict[str, Contender]) -> Dict[str, Contender]:
+    """For programs with one region that lasts: how teams are kept does not matter."""
+    return {name: Contender(name, one.title, [variant for variant in one.variants if "no-hot-teams" not in variant.name])
+            for name, one in contenders.items()}
+
+
+def tasks_contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
+    return without_regions(all_contenders(build, programs, False, progress))
+
+
 def bolt_variants(folder: Path) -> List[Variant]:
     library = os.environ.get("BENCH_BOLT") or cached_library("libbolt.so")
     if not library or not os.path.exists(library):
@@ -133,6 +143,9 @@ def all_contenders(build: Path, programs: Path, download: bool, progress: Progre
         Contender("bolt", "BOLT, best", bolt_variants(folder)),
         Contender("comity", "comity run",
                   [Variant("run", wrapper=[str(command), "run", "--"], runtime=answered)] if command.exists() else []),
+        Contender("comity-clang", "comity run, clang's binary",
+                  [Variant("run", wrapper=[str(command), "run", "--"], suffix="-clang", runtime=answered)] if command.exists() else []),
+        Contender("serial", "without OpenMP", [Variant("serial", suffix="-serial")]),
         Contender("comity-preload", "Comity by LD_PRELOAD",
                   [Variant("preload", {**NESTING, "LD_PRELOAD": answered}, runtime=answered)] if library.exists() else []),
     ]

@@ -126,7 +126,7 @@ class Session:
             timeout = min(timeout, 30)
         elif case.sampled and self.settings.quick:
             command += ["--samples", "9", "--budget-s", "1", "--sample-ms", "10"]
-        if self.settings.quick:
+        if self.settings.quick or trial:
             command += case.quick
         if self.settings.patience > 0:
             quiet.wait(self.settings.patience)

@@ -20,6 +20,9 @@ PROMISES = {
     "matmul-2": {("times_faster", "comity", 1.9)},
     "nqueens-2": {("times_faster", "comity", 1.9)},
     "mutex-16": {("ratio_at_most", "pthread", 15 / 17), ("ratio_at_most", "go", 15 / 13)},
+    "omp-fib-2": {("times_faster", "lib*", 2), ("ratio_at_most", "comity", 1.1), ("ratio_at_most", "comity", 0.52)},
+    "omp-sort-2": {("times_faster", "lib*", 2), ("ratio_at_most", "comity", 1.1)},
+    "omp-taskwait-of-8": {("ratio_at_most", "lib*", 1)},
     "guarded-1000000": {("at_most", None, 4500)},
 }
 
@@ -48,7 +51,7 @@ class Registry(unittest.TestCase):
                         self.assertIn(bar.peer, rows[bar.case].contenders)
 
     def test_every_program_has_its_source(self):
-        for case in SUITES["nested"].cases:
+        for case in [*SUITES["nested"].cases, *SUITES["omptasks"].cases]:
             if not case.program.startswith("/"):
                 self.assertTrue((harness_path.REPOSITORY / "bench" / f"{case.program}.cpp").is_file(), case.program)
 
