@@ -42,7 +42,7 @@ CASES = [
     *_program("nqueens", "12 queens"),
     *_program("uts", "UTS T1", fork_join=True),
     *_program("sort", "sort of 2²⁰ numbers, pieces of 32"),
-    *_program("strassen", "Strassen's product of 512², leaves of 8²"),
+    *_program("strassen", "Strassen's product of 512², leaves of 4²"),
     *_program("sparselu-8", "sparse LU, 64² blocks of 8²", program="sparselu"),
     *_program("sparselu-16", "sparse LU, 40² blocks of 16²", ["--blocks", "40", "--size", "16"], "sparselu"),
     *_program("sparselu-depend", "sparse LU, 40² blocks of 16², by depend", ["--blocks", "40", "--size", "16", "--depend", "1"], "sparselu"),

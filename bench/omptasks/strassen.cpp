@@ -1,4 +1,4 @@
-// Strassen's product of matrices, its seven products tasks, down to 8 x 8.
+// Strassen's product of matrices, its seven products tasks, down to 4 x 4.
 //   strassen [--log2-n N] [--workers W]
 #include <cmath>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int smallest = 8;
+constexpr int smallest = 4;
 
 // A square part of a matrix whose rows are `row` apart.
 struct part {

@@ -36,11 +36,15 @@ bool barrier_or_cancel(thread *t) noexcept {
     if (tm->cancelled.load(std::memory_order_relaxed)) return true;
     if (!t->made_tasks || arrive_with_tasks(t)) count_arrival(tm);
     for (;;) {
-        tm->idle.wait([=] {
-            return tm->generation.load(std::memory_order_acquire) != generation || // acquire[barrier-open]
-                   (tm->makes_tasks.load(std::memory_order_relaxed) && sees_tasks(tm)) ||
-                   tm->cancelled.load(std::memory_order_relaxed);
-        });
+        if (pauses(t)) {
+            pass_a_moment();
+        } else {
+            tm->idle.wait([=] {
+                return tm->generation.load(std::memory_order_acquire) != generation || // acquire[barrier-open]
+                       (tm->makes_tasks.load(std::memory_order_relaxed) && sees_tasks(tm)) ||
+                       tm->cancelled.load(std::memory_order_relaxed);
+            });
+        }
         if (tm->generation.load(std::memory_order_acquire) != generation) { // acquire[barrier-open]
             if (t->made_tasks) leave_barrier_with_tasks(t);
             return false;

@@ -161,6 +161,10 @@ void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noe
 void yield_task(thread *t) noexcept;
 // Runs one task of the team, if there is one that may run now. Where no task is suspended but in a barrier. May switch.
 bool run_a_task(thread *t) noexcept;
+// It shall leave other ranks' tasks alone for a while: no looking for any, but pass_a_moment and look for what it waits
+// for.
+bool pauses(thread *t) noexcept;
+void pass_a_moment() noexcept;
 // Is there perhaps one? A look at what the team's ranks have queued.
 bool sees_tasks(const team *tm) noexcept;
 // Runs all that the rank itself has queued. Where no task is suspended. May switch.

@@ -19,6 +19,7 @@ struct rank_tasks {
     std::uint64_t stolen_at = 0;    // ticks
     unsigned stolen = 0;            // how many then; 0: it has looked for others since
     std::uint64_t usual_length = 0; // of a stolen task, in ticks
+    std::uint64_t pauses_until = 0; // ticks; it does not steal before. 0: it does
     unsigned yields = 0;            // taskyields around the current task that run others
     bool gone = false;              // arrived at the barrier by leaving its implicit task's count
     bool listed = false;            // among the team's helpers; under helpers_lock

@@ -64,16 +64,16 @@ void change_shared(team_tasks &of, unsigned by) noexcept { // under lock
 
 // ---- Stealing
 
-// Taking a task from another rank costs both some hundred nanoseconds. A rank whose booty was mostly smaller than that
-// only hinders those who make tasks: it waits a little before it comes back, the longer the smaller they were.
-void make_way(thread *t) noexcept {
-    rank_tasks &mine = t->tasks;
+// Taking a task from another rank costs both some hundred nanoseconds, and its data goes with it. A rank whose booty
+// was mostly smaller than that only hinders those who make tasks: it leaves them alone for a while, the longer the
+// smaller they were.
+void note_booty(rank_tasks &mine) noexcept {
     const std::uint64_t now = sys::ticks(), worthwhile = core::ticks_per_us() / 2;
-    const std::uint64_t length = std::min((now - mine.stolen_at) / mine.stolen, 16 * worthwhile);
+    const std::uint64_t length = std::min((now - mine.stolen_at) / mine.stolen, 256 * worthwhile);
     mine.usual_length = (7 * mine.usual_length + length) / 8;
     mine.stolen = 0;
-    if (mine.usual_length >= worthwhile || length >= worthwhile) return;
-    while (sys::ticks() - now < 16 * (worthwhile - mine.usual_length)) sys::cpu_relax();
+    if (mine.usual_length < worthwhile && length < worthwhile)
+        mine.pauses_until = now + 64 * (worthwhile - mine.usual_length);
 }
 
 // Where there are many, half of them, for one by one costs more than small tasks.
@@ -91,7 +91,7 @@ template <class Wanted> void steal_more(thread *t, pool::deque<task> &from, Want
 
 task *steal(thread *t, const task *under) noexcept {
     team *tm = t->team;
-    if (t->tasks.stolen) make_way(t);
+    if (pauses(t)) return nullptr;
     const unsigned ranks = tm->size;
     // xorshift: where to begin.
     std::uint32_t random = t->tasks.random ? t->tasks.random : t->rank * 2654435761U + 1;
@@ -196,6 +196,10 @@ void help_until(thread *t, task_count *count, const owner_count &mine, Over over
             misses = 0;
             continue;
         }
+        if (pauses(t)) {
+            pass_a_moment();
+            continue;
+        }
         const team *tm = t->team;
         if (++misses < most_misses &&
             sync::wait_list::spin_for([=] { return over() || sees_tasks(tm); }, sys::no_deadline))
@@ -226,6 +230,19 @@ static task *pop_own(thread *t) noexcept {
     task *what = t->tasks.ready.pop();
     if (t->tasks.ready.most_size() < few_queued && t->size > 1) t->at_once_depth = never_at_once;
     return what;
+}
+
+bool pauses(thread *t) noexcept {
+    if (t->tasks.stolen) note_booty(t->tasks);
+    std::uint64_t &until = t->tasks.pauses_until;
+    if (until == 0) return false;
+    if (sys::ticks() < until) return true;
+    until = 0;
+    return false;
+}
+
+void pass_a_moment() noexcept {
+    for (int i = 0; i < 16; ++i) sys::cpu_relax();
 }
 
 bool sees_tasks(const team *tm) noexcept {
