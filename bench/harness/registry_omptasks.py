@@ -38,7 +38,7 @@ CONSTRUCTS = {"task": "task, made by each thread", "task-by-one": "task, made by
               "depend": "task in a chain of dependences"}
 
 CASES = [
-    *_program("fib", "fib(27)", fork_join=True),
+    *_program("fib", "fib(30)", fork_join=True),
     *_program("nqueens", "12 queens"),
     *_program("uts", "UTS T1", fork_join=True),
     *_program("sort", "sort of 2²⁰ numbers, pieces of 32"),

@@ -17,7 +17,7 @@ long fib(int n) {
 }
 
 struct problem : bench::fib_problem {
-    static problem read(bench::arguments &options) { return {{options.whole("n", 27, 0, 80)}}; }
+    static problem read(bench::arguments &options) { return {{options.whole("n", 30, 0, 80)}}; }
     problem smaller() const { return {bench::fib_problem::smaller()}; }
     void solve() { result = fib(n); }
 };
