@@ -147,8 +147,6 @@ std::string verdict_name(verdict what) {
         return "served";
     case verdict::adopted:
         return "adopted";
-    case verdict::not_served:
-        return "not-served-yet";
     case verdict::alone:
         return "left-alone";
     }

@@ -9,10 +9,9 @@
 namespace comity::cli {
 
 enum class verdict {
-    served,     // runs on Comity's harts
-    adopted,    // keeps its threads; each is adopted while it is inside a parallel region that Comity serves
-    not_served, // known, and not served yet: keeps its threads, which compete with Comity's harts
-    alone,      // has no threads to share
+    served,  // runs on Comity's harts
+    adopted, // keeps its threads; each is adopted while it is inside a parallel region that Comity serves
+    alone,   // has no threads to share
 };
 
 struct runtime {
@@ -25,7 +24,7 @@ struct runtime {
 // `drop_ins_here`: the drop-ins are installed, so what they serve is served.
 std::vector<runtime> find_runtimes(const std::vector<library> &libraries);
 
-// "served", "adopted", "not-served-yet", "left-alone"
+// "served", "adopted", "left-alone"
 std::string verdict_name(verdict what);
 
 // Is one of the libraries Comity's own?
