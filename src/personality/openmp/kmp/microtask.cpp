@@ -31,20 +31,20 @@ template <std::size_t... N> constexpr caller_table make_table(std::index_sequenc
 constexpr caller_table exactly = make_table(std::make_index_sequence<exact>());
 
 // More arguments than the function takes do no harm: the caller removes them.
-template <std::size_t N> void call_padded(const microtask_call &c, i32 *number, i32 *rank) noexcept {
+template <std::size_t N> void call_padded(microtask_call &c, i32 *number, i32 *rank) noexcept {
     void *padded[N] = {};
-    std::memcpy(padded, c.arguments, c.count * sizeof(void *));
+    std::memcpy(padded, c.arguments(), c.count * sizeof(void *));
     call<N>(c.function, number, rank, padded);
 }
 
 } // namespace
 
 void run_microtask(void *data) noexcept {
-    const auto &c = *static_cast<const microtask_call *>(data);
+    auto &c = *static_cast<microtask_call *>(data);
     const thread *t = self;
     i32 number = static_cast<i32>(t->number), rank = static_cast<i32>(t->rank);
     if (c.count < exact) [[likely]]
-        exactly.with[c.count](c.function, &number, &rank, c.arguments);
+        exactly.with[c.count](c.function, &number, &rank, c.arguments());
     else if (c.count <= 64)
         call_padded<64>(c, &number, &rank);
     else if (c.count <= 512)

@@ -7,10 +7,12 @@ namespace comity::openmp::kmp {
 
 using microtask = void (*)(i32 *number, i32 *rank, ...);
 
-struct microtask_call {
+// Followed by the arguments, so that the other ranks get it all with one cache line.
+struct alignas(16) microtask_call {
     microtask function;
     unsigned count; // of the arguments
-    void **arguments;
+
+    void **arguments() noexcept { return reinterpret_cast<void **>(this + 1); }
 };
 
 // A region_function; its data is a microtask_call. May switch if the code does.

@@ -34,12 +34,15 @@ void fork(thread *t, microtask_call &call, const void *caller) noexcept {
 } // namespace
 
 #define COLLECT_ARGUMENTS(COUNT, LAST)                                                                                 \
-    void **arguments = static_cast<void **>(__builtin_alloca((positive(COUNT) + 1) * sizeof(void *)));                 \
+    constexpr unsigned cache_line_bits = 512;                                                                          \
+    auto &call = *static_cast<microtask_call *>(                                                                       \
+        __builtin_alloca_with_align(sizeof(microtask_call) + positive(COUNT) * sizeof(void *), cache_line_bits));      \
+    call.function = LAST;                                                                                              \
+    call.count = positive(COUNT);                                                                                      \
     std::va_list rest;                                                                                                 \
     va_start(rest, LAST);                                                                                              \
-    for (i32 i = 0; i < COUNT; ++i) arguments[i] = va_arg(rest, void *);                                               \
-    va_end(rest);                                                                                                      \
-    microtask_call call{LAST, positive(COUNT), arguments};
+    for (i32 i = 0; i < COUNT; ++i) call.arguments()[i] = va_arg(rest, void *);                                        \
+    va_end(rest);
 
 COMITY_KMP void __kmpc_fork_call(const ident *, i32 count, microtask function, ...) noexcept {
     COLLECT_ARGUMENTS(count, function)
@@ -50,14 +53,17 @@ COMITY_KMP void __kmpc_fork_call(const ident *, i32 count, microtask function, .
 COMITY_KMP void __kmpc_fork_call_if(const ident *, i32 count, microtask function, i32 condition,
                                     void *argument) noexcept {
     thread *t = current();
-    microtask_call call{function, count > 0 ? 1u : 0u, &argument};
+    struct {
+        microtask_call call;
+        void *argument;
+    } one{{function, count > 0 ? 1u : 0u}, argument};
     if (condition) {
-        fork(t, call, __builtin_return_address(0));
+        fork(t, one.call, __builtin_return_address(0));
         return;
     }
     (void)take_clauses(t);
     begin_serial_region(t, llvm_abi);
-    run_microtask(&call);
+    run_microtask(&one.call);
     end_serial_region(self);
 }
 
