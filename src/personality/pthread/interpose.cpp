@@ -4,8 +4,11 @@
 #include "personality/pthread/c_library.hpp"
 #include "personality/pthread/condition.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/next_symbol.hpp"
 
 #include <cerrno>
+#include <ctime>
+#include <sys/types.h>
 
 using comity::posix::condition;
 namespace c_library = comity::posix::c_library;
@@ -13,6 +16,11 @@ namespace c_library = comity::posix::c_library;
 #define COMITY_INTERPOSED extern "C" __attribute__((visibility("default")))
 
 namespace {
+
+constinit comity::sys::next_symbol<int (*)(useconds_t)> next_usleep{"usleep"};
+constinit comity::sys::next_symbol<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
+constinit comity::sys::next_symbol<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{
+    "clock_nanosleep"};
 
 static_assert(sizeof(condition) <= sizeof(pthread_cond_t));
 static_assert(alignof(condition) <= alignof(pthread_cond_t));
@@ -73,6 +81,21 @@ COMITY_INTERPOSED int pthread_cond_destroy(pthread_cond_t *c) noexcept {
 COMITY_INTERPOSED int sched_yield() noexcept {
     if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
     return 0;
+}
+
+// So may who sleeps a little, again and again, until another thread has done something. Others have one turn; what is
+// left of the time, the kernel thread sleeps.
+COMITY_INTERPOSED int usleep(useconds_t us) {
+    comity::core::let_others_run();
+    return next_usleep.get()(us);
+}
+COMITY_INTERPOSED int nanosleep(const timespec *time, timespec *left) {
+    comity::core::let_others_run();
+    return next_nanosleep.get()(time, left);
+}
+COMITY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec *time, timespec *left) {
+    comity::core::let_others_run();
+    return next_clock_nanosleep.get()(clock, flags, time, left);
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

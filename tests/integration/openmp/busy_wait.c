@@ -1,13 +1,14 @@
 // Threads that wait for each other in a loop of the program's, in regions of more threads than there are harts:
-// `busy_wait bare|yield THREADS`. Ends when all have met; hangs if some never run.
+// `busy_wait bare|yield|sleep THREADS`. Ends when all have met; hangs if some never run.
 #include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static int yields;
+static int yields, sleeps;
 
 typedef struct {
     int size;
@@ -22,15 +23,22 @@ static void meet(meeting *m) {
         return;
     }
     while (atomic_load(&m->phase) == now)
-        if (yields) sched_yield();
+        if (yields)
+            sched_yield();
+        else if (sleeps)
+            usleep(100);
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3 || (yields = strcmp(argv[1], "yield") == 0, !yields && strcmp(argv[1], "bare") != 0)) {
-        fprintf(stderr, "usage: busy_wait bare|yield THREADS\n");
+    if (argc == 3) {
+        yields = strcmp(argv[1], "yield") == 0;
+        sleeps = strcmp(argv[1], "sleep") == 0;
+    }
+    if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
+        fprintf(stderr, "usage: busy_wait bare|yield|sleep THREADS\n");
         return 2;
     }
-    const int threads = atoi(argv[2]), rounds = yields ? 200 : 4;
+    const int threads = atoi(argv[2]), rounds = yields ? 200 : sleeps ? 50 : 4;
     int flat = 0, nested = 0;
     meeting all = {.size = threads};
 #pragma omp parallel num_threads(threads) reduction(+ : flat)
