@@ -78,6 +78,7 @@ struct displacement {
     std::uintptr_t pc = 0, sp = 0; // where it was found
     unsigned looks = 0;            // the watch's: for how many it has been with one context
     std::uint64_t switches = 0;    // the watch's
+    std::int64_t cpu_ns = 0;       // the watch's: of the kernel thread at its last look
 };
 
 struct alignas(64) carrier {
@@ -113,9 +114,9 @@ struct alignas(64) carrier {
     carrier *all_next = nullptr;                    // every carrier, for statistics; under the registry's lock
     int kernel_id = 0;
     std::atomic<hart *> own{nullptr}; // workers: the hart whose worker it is; written by whoever holds the hart
-    binding *bound = nullptr; // null: it never carried a bound hart
+    binding *bound = nullptr;         // null: it never carried a bound hart
     displacement displaced;
-    waiter native_waiter;     // the native context's, while it waits with a deadline
+    waiter native_waiter; // the native context's, while it waits with a deadline
 };
 
 // Where the caller runs. Stale after anything that may switch. Null on a thread that Comity never saw.

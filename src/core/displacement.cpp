@@ -8,10 +8,16 @@
 #include "sys/kernel_thread.hpp"
 #include "sys/loaded_objects.hpp"
 
+#include <utility>
+
 namespace comity::core {
 namespace {
 
 using state = displacement::state;
+
+// Who runs for less between two looks sleeps in the kernel most of the time: it is not interrupted, for that might
+// show.
+constexpr std::int64_t least_ran_ns = 1'000'000;
 
 constexpr unsigned most_protected = 16;
 sys::address_range protected_code[most_protected]; // added to under protected_lock
@@ -83,13 +89,15 @@ bool look_at(carrier *k, unsigned looks) noexcept {
     const std::uint64_t switches = k->count.switches.get();
     if (k->home.load(std::memory_order_relaxed) != carrier::home_state::ready) {
         d.looks = 0;
+        d.cpu_ns = 0;
         return false;
     }
+    const std::int64_t cpu_ns = sys::thread_cpu_ns(k->kernel_id), ran_ns = cpu_ns - std::exchange(d.cpu_ns, cpu_ns);
     if (switches != d.switches) {
         d.switches = switches;
         d.looks = 0;
     }
-    if (++d.looks < looks) return true;
+    if (++d.looks < looks || ran_ns < least_ran_ns) return true;
     switch (d.step.load(std::memory_order_acquire)) { // acquire[displacement]
     case state::told:
         if (is_protected(d.pc))
