@@ -9,4 +9,4 @@ echo "== aarch64: build"
 cmake --build --preset aarch64 --parallel "$1"
 readelf -h build/aarch64/lib/libcomity.so.0 | grep -q AArch64
 echo "== aarch64: test"
-ctest --preset aarch64
+ctest --preset aarch64 --parallel "$1"

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <ctime>
-#include <sys/types.h>
 
 using comity::posix::condition;
 namespace c_library = comity::posix::c_library;
@@ -17,7 +16,7 @@ namespace c_library = comity::posix::c_library;
 
 namespace {
 
-constinit comity::sys::next_symbol<int (*)(useconds_t)> next_usleep{"usleep"};
+constinit comity::sys::next_symbol<decltype(::usleep) *> next_usleep{"usleep"};
 constinit comity::sys::next_symbol<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
 constinit comity::sys::next_symbol<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{
     "clock_nanosleep"};
