@@ -87,6 +87,9 @@ mark_as_advanced(COMITY_BENCH_GO)
 if(COMITY_BENCH_GO AND NOT CMAKE_CROSSCOMPILING)
   file(GLOB go_support CONFIGURE_DEPENDS support/golang/*)
   foreach(workload ${bench_workloads})
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${workload}/go.go)
+      continue()
+    endif()
     set(output ${CMAKE_BINARY_DIR}/bench/${workload}/go)
     add_custom_command(OUTPUT ${output}
                        COMMAND ${CMAKE_COMMAND} -E env GOFLAGS=-trimpath GOTOOLCHAIN=local
