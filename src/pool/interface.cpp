@@ -4,11 +4,11 @@
 #include "pool/pool.hpp"
 #include "pool/unit.hpp"
 #include "pool/user.hpp"
+#include "sys/enumeration.hpp"
 #include "sys/message.hpp"
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 using namespace comity;
@@ -44,13 +44,8 @@ private:
     int error_;
 };
 
-// The number that a C program gives for an enumeration, which may be none of its values.
-template <class Enumeration> unsigned number_of(const Enumeration &e) noexcept {
-    unsigned n = 0;
-    static_assert(sizeof n == sizeof e);
-    std::memcpy(&n, &e, sizeof n);
-    return n;
-}
+using sys::number_of;
+
 bool known(const comity_pool_access_t &a) noexcept { return number_of(a) <= COMITY_POOL_MPMC; }
 
 } // namespace

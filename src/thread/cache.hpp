@@ -2,11 +2,11 @@
 // is touched only by code that holds this hart and does not switch in between.
 #pragma once
 
+#include "sys/enumeration.hpp"
 #include "thread/thread.hpp"
 
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 
 namespace comity {
 
@@ -126,16 +126,13 @@ inline void give_back_plain_context(core::context *c, core::carrier *k) noexcept
 inline constexpr comity_thread_attr_t default_attributes{};
 
 inline bool valid(const comity_thread_attr_t &a) noexcept {
-    unsigned which = 0; // a C program may have put anything there
-    std::memcpy(&which, &a.technique, sizeof which);
-    return which < number_of_techniques && a.stack_size <= UINT32_MAX;
+    return sys::number_of(a.technique) < number_of_techniques && a.stack_size <= UINT32_MAX;
 }
 
 // With an affinity, which is not for stackless threads, it takes the slow way.
 inline bool is_usual(const comity_thread_attr_t &a) noexcept {
-    unsigned which = 0; // as in valid()
-    std::memcpy(&which, &a.technique, sizeof which);
-    return which < number_of_techniques && ((std::uint64_t{a.stack_size} >> 32) | a.hart_count) == 0;
+    return sys::number_of(a.technique) < number_of_techniques &&
+           ((std::uint64_t{a.stack_size} >> 32) | a.hart_count) == 0;
 }
 inline bool is_possible(const comity_thread_attr_t &a) noexcept {
     return valid(a) && (a.hart_count == 0 || a.technique != COMITY_TECHNIQUE_STACKLESS);

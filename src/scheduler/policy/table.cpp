@@ -1,8 +1,8 @@
 // The kinds of schedulers, in the order of comity_scheduler_kind_t.
 #include "scheduler/policy/policy.hpp"
+#include "sys/enumeration.hpp"
 
 #include <array>
-#include <cstring>
 
 namespace comity::scheduler {
 
@@ -14,8 +14,7 @@ constexpr std::array<policy_maker, 7> makers{nullptr, // work stealing
 } // namespace
 
 policy *make_policy(const comity_scheduler_attr_t &a, int &error) noexcept {
-    unsigned which = 0; // a C program may have put anything there
-    std::memcpy(&which, &a.kind, sizeof which);
+    const unsigned which = sys::number_of(a.kind);
     error = which < makers.size() ? 0 : EINVAL;
     return error || !makers[which] ? nullptr : makers[which](a, error);
 }
