@@ -1,12 +1,11 @@
 #include "sys/cpu_limits.hpp"
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/cpu_set.hpp"
 #include "sys/message.hpp"
 #include "sys/text_file.hpp"
 
@@ -168,14 +167,8 @@ unsigned cpu_limits::usable() const noexcept {
 }
 
 unsigned count_affinity(int thread_id) noexcept {
-    const int kept = errno;
-    unsigned long mask[8192 / sizeof(unsigned long)]; // 65,536 cores; the kernel refuses a mask shorter than its own
-    const long bytes = ::syscall(SYS_sched_getaffinity, thread_id, sizeof mask, mask);
-    errno = kept;
-    unsigned count = 0;
-    for (long i = 0; i < bytes / static_cast<long>(sizeof *mask); ++i)
-        count += static_cast<unsigned>(__builtin_popcountl(mask[i]));
-    return count;
+    cpu_set set;
+    return get_thread_cpus(thread_id, set) ? set.count() : 0;
 }
 
 // "0-3,8,10-11"; anything that does not look so counts as unknown.
@@ -183,20 +176,9 @@ unsigned count_online(const char *root) noexcept {
     char name[path_size];
     format_text(name, sizeof name, "%s/sys/devices/system/cpu/online", root);
     line_reader file(name);
+    cpu_set set;
     const char *text = file.next();
-    std::int64_t count = 0;
-    while (text) {
-        std::int64_t first = 0;
-        std::int64_t last = 0;
-        if (!read_number(text, first, &text) || first < 0) return 0;
-        last = first;
-        if (*text == '-' && (!read_number(text + 1, last, &text) || last < first)) return 0;
-        if (last > 1'000'000) return 0;
-        count += last - first + 1;
-        if (!*text) break;
-        if (*text++ != ',') return 0;
-    }
-    return static_cast<unsigned>(count);
+    return text && parse_cpu_list(text, set) ? set.count() : 0;
 }
 
 void read_cgroup_quota(const char *root, cpu_limits &limits) noexcept {

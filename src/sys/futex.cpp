@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sys/clock.hpp"
+#include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
 
 namespace comity::sys {
@@ -45,19 +46,18 @@ wait_result result_of(int error) noexcept {
 } // namespace
 
 wait_result futex_wait(const std::atomic<std::uint32_t> &word, std::uint32_t expected, std::int64_t deadline) noexcept {
-    const int kept = errno;
+    const errno_kept kept;
     timespec limit{};
     if (deadline < 0) deadline = 0;
     limit.tv_sec = deadline / 1'000'000'000;
     limit.tv_nsec = deadline % 1'000'000'000;
     const int error = sleep(word, expected, 0, deadline == no_deadline ? nullptr : &limit);
-    errno = kept;
     return result_of(error);
 }
 
 wait_result futex_wait_cancellable(const std::atomic<std::uint32_t> &word, std::uint32_t expected, clockid_t clock,
                                    const timespec *deadline) {
-    const int kept = errno;
+    const int kept = errno; // no object with a destructor: a thread that is cancelled in here unwinds from anywhere
     int before = 0;
     if (deadline && deadline->tv_sec < 0) return wait_result::timed_out; // the kernel takes none before the start
     // NOLINTNEXTLINE(concurrency-thread-canceltype-asynchronous): as the C library does, around one system call
@@ -75,9 +75,8 @@ wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t
 
 int futex_wake(const std::atomic<std::uint32_t> &word, int count) noexcept {
     if (count <= 0) return 0; // the kernel would wake one
-    const int kept = errno;
+    const errno_kept kept;
     const long woken = ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
-    errno = kept;
     return woken > 0 ? static_cast<int>(woken) : 0;
 }
 

@@ -1,12 +1,12 @@
 #include "sys/interruption.hpp"
 
-#include <cerrno>
 #include <csignal>
 
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "sys/errno_kept.hpp"
 #include "sys/signals.hpp"
 
 namespace comity::sys {
@@ -26,14 +26,13 @@ interruption what_stood(void *frame) noexcept {
 
 // errno is the interrupted code's also when the handler comes back on another kernel thread: it runs on the same TLS.
 void on_signal(int signal, siginfo_t *info, void *frame) {
-    const int kept = errno;
+    const errno_kept kept;
     if (!handle(what_stood(frame))) {
         if (programs_own.sa_flags & SA_SIGINFO)
             programs_own.sa_sigaction(signal, info, frame);
         else if (programs_own.sa_handler != SIG_DFL && programs_own.sa_handler != SIG_IGN)
             programs_own.sa_handler(signal);
     }
-    errno = kept;
 }
 
 } // namespace
@@ -51,9 +50,9 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
 
 void interrupt_kernel_thread(int id) noexcept { ::syscall(SYS_tgkill, ::getpid(), id, SIGURG); }
 
-void block_signals_after(const interruption &i) noexcept {
+void block_signals_after(void *frame) noexcept {
     // The kernel's mask is 64 bits, the first of the C library's.
-    *reinterpret_cast<std::uint64_t *>(&static_cast<ucontext_t *>(i.frame)->uc_sigmask) = mask_of_lent_threads;
+    *reinterpret_cast<std::uint64_t *>(&static_cast<ucontext_t *>(frame)->uc_sigmask) = mask_of_lent_threads;
 }
 
 } // namespace comity::sys

@@ -8,7 +8,7 @@ namespace comity::sys {
 
 struct interruption {
     std::uintptr_t pc, sp; // where it stood
-    void *frame;           // the signal's
+    void *frame;           // the signal's, for block_signals_after
 };
 
 // From now on `handler` is called, on the kernel thread that was interrupted, on the stack on which it stood. It may
@@ -19,7 +19,7 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
 // Sends one to a thread of this process. Any thread.
 void interrupt_kernel_thread(int id) noexcept;
 
-// In a handler that goes on on a kernel thread whose TLS is lent: there, signals stay blocked after it has returned.
-void block_signals_after(const interruption &i) noexcept;
+// The handler goes on on a kernel thread whose TLS is lent: there, signals stay blocked after it has returned.
+void block_signals_after(void *frame) noexcept;
 
 } // namespace comity::sys

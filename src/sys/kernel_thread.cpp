@@ -1,7 +1,6 @@
 #include "sys/kernel_thread.hpp"
 #include "sys/cancellation.hpp"
 
-#include <cerrno>
 #include <ctime>
 #include <initializer_list>
 
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "sys/c_library.hpp"
+#include "sys/errno_kept.hpp"
 #include "sys/signals.hpp"
 
 // Since glibc 2.35; <sys/rseq.h> is missing before.
@@ -113,7 +113,7 @@ std::size_t kernel_thread_overhead() noexcept {
 
 bool unregister_restartable_sequences(void *thread_pointer) noexcept {
     if (&__rseq_size == nullptr || __rseq_size == 0) return true; // nothing was registered
-    const int kept = errno;
+    const errno_kept kept;
     constexpr std::size_t line = 32; // what the kernel's structure had at first; larger ones are multiples
     constexpr unsigned long at_rseq_feature_size = 27;
     const std::size_t feature = auxiliary_value(at_rseq_feature_size);
@@ -125,7 +125,6 @@ bool unregister_restartable_sequences(void *thread_pointer) noexcept {
         constexpr int unregister = 1;
         done = done || ::syscall(SYS_rseq, area, length, unregister, rseq_signature) == 0;
     }
-    errno = kept;
     return done;
 }
 
@@ -138,9 +137,8 @@ bool kernel_thread_stack(void *&bottom, std::size_t &size) noexcept {
 }
 
 void name_kernel_thread(const char *name) noexcept {
-    const int kept = errno;
+    const errno_kept kept;
     ::prctl(PR_SET_NAME, name, 0, 0, 0); // the kernel cuts it
-    errno = kept;
 }
 
 int kernel_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
@@ -151,10 +149,9 @@ std::int64_t thread_cpu_ns(int id) noexcept {
     // The kernel's numbering of CPU clocks: the id's complement, shifted by 3; 4 marks a thread's, 2 its scheduled
     // time.
     const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(id) << 3) | 6U);
-    const int kept = errno;
+    const errno_kept kept;
     timespec t{};
     const bool failed = ::clock_gettime(clock, &t) != 0;
-    errno = kept;
     return failed ? -1 : t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 

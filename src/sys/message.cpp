@@ -1,5 +1,6 @@
 #include "sys/message.hpp"
 #include "sys/cancellation.hpp"
+#include "sys/errno_kept.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -133,7 +134,7 @@ std::size_t format_text(char *buffer, std::size_t size, const char *format, ...)
 
 void write_error(const char *text, std::size_t length) noexcept {
     const uncancelled here;
-    const int kept = errno;
+    const errno_kept kept;
     while (length > 0) {
         const ssize_t n = ::write(STDERR_FILENO, text, length);
         if (n < 0 && errno == EINTR) continue;
@@ -141,7 +142,6 @@ void write_error(const char *text, std::size_t length) noexcept {
         text += n;
         length -= static_cast<std::size_t>(n);
     }
-    errno = kept;
 }
 
 void warn(const char *format, ...) noexcept {

@@ -1,10 +1,10 @@
 #include "sys/signals.hpp"
 
-#include <cerrno>
-
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "sys/errno_kept.hpp"
 
 namespace comity::sys {
 namespace {
@@ -18,9 +18,8 @@ constexpr std::uint64_t never_blocked = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE)
 
 // The raw call: the C library's wrapper may be intercepted, and the kernel's mask is 64 bits.
 void set_mask(int how, const std::uint64_t *mask, std::uint64_t *before) noexcept {
-    const int kept = errno;
+    const errno_kept kept;
     ::syscall(SYS_rt_sigprocmask, how, mask, before, sizeof *mask);
-    errno = kept;
 }
 
 } // namespace

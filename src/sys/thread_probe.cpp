@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "sys/errno_kept.hpp"
+
 namespace comity::sys {
 namespace {
 
@@ -38,14 +40,13 @@ const char *probe_mutex() noexcept {
 } // namespace
 
 const char *probe_thread(std::uintptr_t base) noexcept {
-    const int kept = errno;
+    const errno_kept kept;
     // glibc's pthread_t is the descriptor's address: the thread pointer itself on x86-64, just below it on aarch64.
     const auto self = static_cast<std::uintptr_t>(::pthread_self());
     const char *wrong = base - self < largest_descriptor ? nullptr : "pthread_self is another thread";
     if (!wrong) wrong = probe_keys();
     if (!wrong) wrong = probe_mutex();
     if (!wrong && ::sched_getcpu() < 0) wrong = "sched_getcpu fails";
-    errno = kept;
     return wrong;
 }
 
