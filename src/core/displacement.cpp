@@ -38,11 +38,11 @@ bool can_go(const carrier *k, const context *c) noexcept {
 }
 
 // On the transition context; the displaced one is saved in the handler, and comes back to it, there or here.
-void leave_to_donor(context *c, void *argument) {
+void leave_to_donor(context *c, void *frame) {
     carrier *k = current_carrier();
     sched *s = k->current_sched;
     if (!prepare_promotion(c) || !s->hooks->displaced(s, c)) resume(k, c);
-    sys::block_signals_after(*static_cast<const sys::interruption *>(argument));
+    sys::block_signals_after(frame);
     promote(c, nullptr, nullptr);
     block(k, c);
 }
@@ -58,13 +58,11 @@ bool on_interruption(const sys::interruption &i) noexcept {
         d.sp = i.sp;
         d.step.store(state::told, std::memory_order_release); // release[displacement]
         return true;
-    case state::decided: {
+    case state::decided:
         d.step.store(state::none, std::memory_order_relaxed);
         if (!same_loop(d, i) || !can_go(k, c)) return true;
-        sys::interruption at = i;
-        pause(c, leave_to_donor, &at);
+        pause(c, leave_to_donor, i.frame);
         return true;
-    }
     default:
         return false;
     }
@@ -121,11 +119,17 @@ bool look_at(carrier *k, unsigned looks) noexcept {
 bool look_after_homes(unsigned looks) noexcept {
     static const bool can_interrupt = start_interrupting();
     if (!can_interrupt) return false;
-    bool any = false;
-    const auto look = [&any, looks](carrier *k) noexcept { any = (k->adopted && look_at(k, looks)) || any; };
-    visit_carriers([](carrier *k, void *l) { (*static_cast<decltype(look) *>(l))(k); },
-                   const_cast<void *>(static_cast<const void *>(&look)));
-    return any;
+    struct look {
+        unsigned looks;
+        bool any = false;
+    } own{looks};
+    visit_carriers(
+        [](carrier *k, void *argument) {
+            auto &to = *static_cast<look *>(argument);
+            if (k->adopted && look_at(k, to.looks)) to.any = true;
+        },
+        &own);
+    return own.any;
 }
 
 void protect_code_at(const void *address) noexcept {

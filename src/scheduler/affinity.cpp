@@ -73,12 +73,7 @@ context *work_stealing::take_ready_for(slot &s, unsigned hart) noexcept {
     context *before = nullptr, *c = s.first;
     for (; c; before = c, c = c->next)
         if (const hart_set *set = affinity_of(c); !set || set->has(hart)) break;
-    if (c) {
-        (before ? before->next : s.first) = c->next;
-        if (s.last == c) s.last = before;
-        s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-        uncount_kept(s, c);
-    }
+    if (c) unlink(s, before, c);
     if (shared) s.lock.unlock();
     return c;
 }

@@ -50,20 +50,9 @@ constexpr std::uint64_t quantum_us = 1000;
 bool other_work(core::sched *s) noexcept { return static_cast<work_stealing *>(s)->has_work(core::current_carrier()); }
 
 void unblock_all(core::sched *s, context *first) noexcept {
-    context *head = nullptr, *tail = nullptr;
-    unsigned n = 0;
-    for (context *next; first; first = next) {
-        next = first->next;
-        first->next = nullptr;
-        if (first->home) { // runs on its own thread only: cannot stand in a queue that others take from
-            static_cast<work_stealing *>(s)->make_ready(first, first, 1);
-            continue;
-        }
-        (tail ? tail->next : head) = first;
-        tail = first;
-        ++n;
-    }
-    if (n) static_cast<work_stealing *>(s)->make_ready(head, tail, n);
+    core::unblock_in_lists(first, [s](context *head, context *tail, unsigned n) noexcept {
+        static_cast<work_stealing *>(s)->make_ready(head, tail, n);
+    });
 }
 
 constexpr core::sched_hooks hooks{
@@ -263,18 +252,21 @@ context *work_stealing::take_ready(slot &s) noexcept {
     return c;
 }
 
+// With the slot's lock, where it is needed. Null `before`: it is the first.
+void work_stealing::unlink(slot &s, context *before, const context *c) noexcept {
+    (before ? before->next : s.first) = c->next;
+    if (s.last == c) s.last = before;
+    s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    uncount_kept(s, c);
+}
+
 context *work_stealing::take(const void *what) noexcept {
     slot &own = *work_of(core::current_carrier());
     const bool shared = needs_lock(own);
     if (shared) own.lock.lock();
     context *before = nullptr, *c = own.first;
     while (c && c->runs != what) before = std::exchange(c, c->next);
-    if (c) {
-        (before ? before->next : own.first) = c->next;
-        if (own.last == c) own.last = before;
-        own.ready.store(own.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-        uncount_kept(own, c);
-    }
+    if (c) unlink(own, before, c);
     if (shared) own.lock.unlock();
     return c;
 }

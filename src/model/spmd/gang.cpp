@@ -29,9 +29,13 @@ void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
     }
 }
 
-void team::promote_member(member *m) noexcept {
+void team::note_promotion(member *m) noexcept {
     m->promoted = true;
-    any_promoted_.store(true, std::memory_order_relaxed);
+    any_promoted_.store(true, std::memory_order_relaxed); // the master reads it after the rank has ended
+}
+
+void team::promote_member(member *m) noexcept {
+    note_promotion(m);
     if (!core::promotable(m->c) || !core::promote(m->c, member_main, m))
         sys::fatal("a parallel region", "rank %u has no kernel thread to run on", m->rank);
 }

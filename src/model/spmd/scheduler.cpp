@@ -35,21 +35,9 @@ bool switch_to_other(core::sched *self, context *from, core::arch::after_fn afte
 }
 
 void unblock_all(core::sched *self, context *first) noexcept {
-    auto *t = static_cast<team *>(self);
-    context *head = nullptr, *tail = nullptr;
-    unsigned n = 0;
-    for (context *next; first; first = next) {
-        next = first->next;
-        first->next = nullptr;
-        if (first->home) { // runs only on its own thread: cannot stand in a list that others take from
-            t->push_ready(first, first, 1);
-            continue;
-        }
-        (tail ? tail->next : head) = first;
-        tail = first;
-        ++n;
-    }
-    if (n) t->push_ready(head, tail, n);
+    core::unblock_in_lists(first, [self](context *head, context *tail, unsigned n) noexcept {
+        static_cast<team *>(self)->push_ready(head, tail, n);
+    });
 }
 
 } // namespace
@@ -61,7 +49,7 @@ constexpr core::sched_hooks team_hooks{
     .switch_to_other = switch_to_other,
     .unblock_all = unblock_all,
     .yield = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->yield_to_others(c); },
-    .displaced = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->is_displaced(c); }};
+    .displaced = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->may_be_displaced(c); }};
 
 // ---- Ranks to take up
 

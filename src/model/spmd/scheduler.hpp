@@ -10,6 +10,4 @@ namespace comity::spmd {
 extern const comity_sched_callbacks_t team_callbacks;
 extern const core::sched_hooks team_hooks;
 
-// What it takes, in ticks, to wake a sleeping carrier.
-
 } // namespace comity::spmd

@@ -275,9 +275,9 @@ team *innermost_running(context *c) noexcept {
 
 team *prepare(unsigned ranks) noexcept {
     context *c = core::current_context();
-    const bool promoted = c && core::is_promoted(c) && !c->on->carried;
-    carrier *k = promoted ? c->on : core::enter_comity();
-    c = k->current;
+    const bool promoted = c && !c->on->carried && core::is_promoted(c);
+    if (!promoted) c = core::enter_comity()->current;
+    const carrier *k = c->on;
     team *around = innermost_running(c);
     team **at = around ? &around->deeper : reinterpret_cast<team **>(&c->hot);
     team *t = *at;

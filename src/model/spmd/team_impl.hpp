@@ -93,8 +93,9 @@ public:
     bool has_waiting() const noexcept;
     bool stands_still(unsigned for_looks) noexcept;
     member *take_waiting() noexcept;
+    void promote_member(member *m) noexcept;
     // The context, on the calling hart, is about to be promoted; false: it cannot be.
-    bool is_displaced(const context *c) noexcept;
+    bool may_be_displaced(const context *c) noexcept;
     team *next_known = nullptr, *previous_known = nullptr;
 
     team *deeper = nullptr; // the hot team of the same master, one level further in
@@ -134,7 +135,7 @@ private:
     void join(context *c) noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
     unsigned harts_that_come(unsigned wanted) noexcept;
-    void promote_member(member *m) noexcept;
+    void note_promotion(member *m) noexcept;
     void await_promoted(unsigned ranks) noexcept;
     std::uint64_t progress() const noexcept;
     member *promotable_member(const context *c) const noexcept;

@@ -48,13 +48,6 @@ unsigned take_stalled(member **out, unsigned most, findings &found) noexcept {
     return n;
 }
 
-void promote_all(member **waiting, unsigned n) noexcept {
-    for (unsigned i = 0; i < n; ++i)
-        if (!core::promote(waiting[i]->c, member_main, waiting[i]))
-            sys::fatal("a parallel region that makes no progress", "no memory to let rank %u go on on a kernel thread",
-                       waiting[i]->rank);
-}
-
 void look(core::timer *) noexcept;
 
 // `watching` is the caller's.
@@ -72,7 +65,8 @@ void look(core::timer *) noexcept {
         teams_lock.lock();
         n = take_stalled(waiting, batch, found);
         teams_lock.unlock();
-        promote_all(waiting, n); // their regions do not end before they do
+        for (unsigned i = 0; i < n; ++i)
+            waiting[i]->of->promote_member(waiting[i]); // their regions do not end before they do
     }
     if (core::look_after_homes(looks)) found.waiting = true;
     quiet = found.waiting || found.running ? 0 : quiet + 1;
@@ -170,9 +164,6 @@ member *team::take_waiting() noexcept {
         }
     }
     if (!m) m = take_ready_member();
-    if (!m) return nullptr;
-    m->promoted = true;
-    any_promoted_.store(true, std::memory_order_relaxed); // the master reads it after the rank has ended
     return m;
 }
 
@@ -185,12 +176,10 @@ member *team::promotable_member(const context *c) const noexcept {
     return nullptr;
 }
 
-bool team::is_displaced(const context *c) noexcept {
+bool team::may_be_displaced(const context *c) noexcept {
     member *m = promotable_member(c);
-    if (!m) return false;
-    m->promoted = true;
-    any_promoted_.store(true, std::memory_order_relaxed);
-    return true;
+    if (m) note_promotion(m);
+    return m != nullptr;
 }
 
 member *team::take_ready_member() noexcept {
