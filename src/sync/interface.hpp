@@ -18,6 +18,8 @@ template <class Object, class Storage> const Object &object(const Storage *s) no
     return object<Object>(const_cast<Storage *>(s));
 }
 
+inline int late_unless(bool done) noexcept { return done ? 0 : ETIMEDOUT; }
+
 // What a function that is a cancellation point does first, unless it always waits and nobody should be kept waiting for
 // a lock meanwhile (conditions); in a thread that was cancelled and does not unwind by itself it does not return.
 inline int before_wait() noexcept {

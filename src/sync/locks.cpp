@@ -19,8 +19,6 @@ sync::recursive_mutex &of(comity_recursive_mutex_t *m) noexcept { return sync::o
 sync::rwlock &of(comity_rwlock_t *l) noexcept { return sync::object<sync::rwlock>(l); }
 sync::condition &of(comity_condition_t *c) noexcept { return sync::object<sync::condition>(c); }
 
-int late_unless(bool done) noexcept { return done ? 0 : ETIMEDOUT; }
-
 int error_of(sync::recursive_mutex::result r, int late) noexcept {
     using result = sync::recursive_mutex::result;
     switch (r) {
@@ -47,7 +45,9 @@ void comity_mutex_fini(comity_mutex_t *m) {
 }
 void comity_mutex_lock(comity_mutex_t *m) { of(m).lock(); }
 int comity_mutex_trylock(comity_mutex_t *m) { return of(m).try_lock(); }
-int comity_mutex_timedlock(comity_mutex_t *m, int64_t deadline) { return late_unless(of(m).lock_until(deadline)); }
+int comity_mutex_timedlock(comity_mutex_t *m, int64_t deadline) {
+    return sync::late_unless(of(m).lock_until(deadline));
+}
 void comity_mutex_unlock(comity_mutex_t *m) { of(m).unlock(); }
 
 void comity_recursive_mutex_init(comity_recursive_mutex_t *m) { new (m) sync::recursive_mutex; }
@@ -72,9 +72,11 @@ void comity_rwlock_wrlock(comity_rwlock_t *l) { of(l).lock_until(sys::no_deadlin
 int comity_rwlock_tryrdlock(comity_rwlock_t *l) { return of(l).try_lock_shared(); }
 int comity_rwlock_trywrlock(comity_rwlock_t *l) { return of(l).try_lock(); }
 int comity_rwlock_timedrdlock(comity_rwlock_t *l, int64_t deadline) {
-    return late_unless(of(l).lock_shared_until(deadline));
+    return sync::late_unless(of(l).lock_shared_until(deadline));
 }
-int comity_rwlock_timedwrlock(comity_rwlock_t *l, int64_t deadline) { return late_unless(of(l).lock_until(deadline)); }
+int comity_rwlock_timedwrlock(comity_rwlock_t *l, int64_t deadline) {
+    return sync::late_unless(of(l).lock_until(deadline));
+}
 void comity_rwlock_rdunlock(comity_rwlock_t *l) {
     if (!of(l).unlock_shared()) sys::fatal("comity_rwlock_rdunlock", "the lock is not locked for reading");
 }

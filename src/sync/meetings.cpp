@@ -19,8 +19,6 @@ sync::barrier &of(comity_barrier_t *b) noexcept { return sync::object<sync::barr
 sync::latch &of(comity_latch_t *l) noexcept { return sync::object<sync::latch>(l); }
 sync::once &of(comity_once_t *o) noexcept { return sync::object<sync::once>(o); }
 
-int late_unless(bool done) noexcept { return done ? 0 : ETIMEDOUT; }
-
 sync::barrier::arrival checked(const char *call, sync::barrier::arrival a) noexcept {
     if (!a.valid) sys::fatal(call, "everybody has dropped out of the barrier");
     return a;
@@ -60,7 +58,7 @@ int comity_barrier_wait(comity_barrier_t *b) {
 }
 unsigned comity_barrier_arrive(comity_barrier_t *b) { return checked("comity_barrier_arrive", of(b).arrive()).phase; }
 int comity_barrier_wait_phase(comity_barrier_t *b, unsigned phase, int64_t deadline) {
-    return late_unless(of(b).wait_until(phase, deadline));
+    return sync::late_unless(of(b).wait_until(phase, deadline));
 }
 void comity_barrier_drop(comity_barrier_t *b) { static_cast<void>(checked("comity_barrier_drop", of(b).drop())); }
 int comity_barrier_resize(comity_barrier_t *b, unsigned number) {

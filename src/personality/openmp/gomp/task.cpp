@@ -85,21 +85,25 @@ void run_taskloop(thread *t, taskloop &given, unsigned long wanted) noexcept {
     if (group) end_group(t);
 }
 
+task_request request_of_each(task_function function, void *data, copy_function copy, long size, long alignment,
+                             unsigned flags, int priority) noexcept {
+    task_request request{function,
+                         data,
+                         copy,
+                         static_cast<std::size_t>(size),
+                         static_cast<std::size_t>(alignment),
+                         flags & ~flag_depend & ~flag_detach};
+    request.run_now = !(flags & flag_if);
+    request.priority = priority;
+    return request;
+}
+
 } // namespace
 
 COMITY_GOMP void GOMP_taskloop(task_function function, void *data, copy_function copy, long size, long alignment,
                                unsigned flags, unsigned long tasks, int priority, long start, long end,
                                long step) noexcept {
-    taskloop given{{function,
-                    data,
-                    copy,
-                    static_cast<std::size_t>(size),
-                    static_cast<std::size_t>(alignment),
-                    flags & ~flag_depend & ~flag_detach,
-                    !(flags & flag_if),
-                    {},
-                    priority,
-                    nullptr},
+    taskloop given{request_of_each(function, data, copy, size, alignment, flags, priority),
                    signed_loop(start, end, step, schedule_kind::fixed, 0)};
     run_taskloop(current(), given, tasks);
 }
@@ -107,16 +111,7 @@ COMITY_GOMP void GOMP_taskloop(task_function function, void *data, copy_function
 COMITY_GOMP void GOMP_taskloop_ull(task_function function, void *data, copy_function copy, long size, long alignment,
                                    unsigned flags, unsigned long tasks, int priority, ull start, ull end,
                                    ull step) noexcept {
-    taskloop given{{function,
-                    data,
-                    copy,
-                    static_cast<std::size_t>(size),
-                    static_cast<std::size_t>(alignment),
-                    flags & ~flag_depend & ~flag_detach,
-                    !(flags & flag_if),
-                    {},
-                    priority,
-                    nullptr},
+    taskloop given{request_of_each(function, data, copy, size, alignment, flags, priority),
                    unsigned_loop(flags & flag_up, start, end, step, schedule_kind::fixed, 0)};
     run_taskloop(current(), given, tasks);
 }
