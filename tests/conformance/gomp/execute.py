@@ -1,17 +1,15 @@
 """Runs a test's program on a run-time library and judges it, with a witness of which library answered."""
 from __future__ import annotations
 
-import os
 import re
-import resource
 import signal
-import subprocess
 import tempfile
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from directives import test_case
+from runner import environment_without, start, wait
 
 # Settings of the user's shell that would change what the tests see.
 SETTINGS = ("OMP_", "GOMP_", "COMITY_", "LD_", "GFORTRAN_")
@@ -38,7 +36,7 @@ class outcome:
 
 
 def _environment(case: test_case, drop_in: Path | None, witness: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    kept = environment_without(SETTINGS)
     kept.update(case.environment, LC_ALL="C", LD_DEBUG="bindings", LD_DEBUG_OUTPUT=str(witness))
     if drop_in is not None:
         kept.update(LD_PRELOAD=str(drop_in))
@@ -55,27 +53,6 @@ def _bindings(folder: Path) -> tuple[list[str], list[str]]:
                     calls.add(found[3])
                     answered_by.add(found[2])
     return sorted(calls), sorted(answered_by)
-
-
-def _start(program: Path, environment: dict[str, str], folder: Path, output) -> subprocess.Popen:
-    def no_core_dump():
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    return subprocess.Popen([str(program)], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=no_core_dump)
-
-
-def _wait(process: subprocess.Popen, seconds: float) -> int | None:
-    """The exit status, or None if time was up. What is left of the process group is killed either way."""
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
 
 
 def _judge(case: test_case, status: int | None, output: str) -> tuple[str, str]:
@@ -97,8 +74,8 @@ def execute(case: test_case, program: Path, drop_in: Path | None, seconds: float
         folder = Path(name)
         (folder / "work").mkdir()
         begin = time.monotonic()
-        process = _start(program, _environment(case, drop_in, folder / "witness"), folder / "work", log)
-        status = _wait(process, limit)
+        process = start([str(program)], _environment(case, drop_in, folder / "witness"), folder / "work", log)
+        status = wait(process, limit)
         took = time.monotonic() - begin
         log.seek(0)
         output = log.read(OUTPUT_KEPT).decode(errors="replace")

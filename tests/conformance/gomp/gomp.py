@@ -6,11 +6,9 @@ A run of everything writes docs/results/conformance-gomp.md and .json.
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -20,44 +18,23 @@ import report
 import suite
 from build import build
 from execute import execute
+from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, say, say_failure
 from source import libgomp_sources, source_error
 from verdict import expectations, failures
 
-ROOT = Path(__file__).resolve().parents[3]
 CACHE = ROOT / "build" / "conformance" / "gomp"
 RESULTS = CACHE / "results.json"
 EXPECTED = Path(__file__).with_name("expected.json")
 SECONDS = 60
 
 
-def output_of(*command: str) -> str:
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT).stdout.strip()
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="PATTERN", help="tests whose name holds PATTERN, or matches it if it has * or ?")
-    parser.add_argument("--rerun-failed", action="store_true", help="only what did not pass on Comity the last time")
-    parser.add_argument("--list", action="store_true", help="print the tests and run nothing")
+    add_options(parser, SECONDS)
     parser.add_argument("--on", choices=("stock", "comity", "both"), default="both", help="libraries to run on (default: both)")
-    parser.add_argument("--fresh", action="store_true", help="run on stock again, even if there is a result for this program")
     parser.add_argument("--torture", action="store_true", help="Fortran at all six of gfortran's levels, not at -O0 and -O2")
-    parser.add_argument("--drop-in", type=Path, metavar="FILE",
-                        default=ROOT / "build" / os.environ.get("PRESET", "release") / "lib" / "comity" / "libgomp.so.1")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="on Comity up to N times, until it fails")
-    parser.add_argument("--timeout", type=float, default=SECONDS, help=f"seconds for a test (default: {SECONDS})")
-    parser.add_argument("-j", "--jobs", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("-v", "--verbose", action="store_true", help="print the output of what does not pass on Comity")
+    parser.add_argument("--drop-in", type=Path, metavar="FILE", default=drop_in_folder() / "libgomp.so.1")
     return parser.parse_args()
-
-
-def chosen(tests: list, options: argparse.Namespace, last: dict) -> list:
-    if options.only:
-        pattern = options.only if set("*?") & set(options.only) else f"*{options.only}*"
-        tests = [case for case in tests if fnmatch.fnmatchcase(case.name, pattern)]
-    if options.rerun_failed:
-        tests = [case for case in tests if last.get(case.name, {}).get("comity", {}).get("status", "pass") != "pass"]
-    return tests
 
 
 class session:
@@ -96,17 +73,6 @@ class session:
         return done
 
 
-def progress(done: int, total: int, name: str, bad: int):
-    if sys.stdout.isatty():
-        print(f"\r\033[K[{done}/{total}] {bad} bad  {name}", end="", flush=True)
-    elif done % 100 == 0 or done == total:
-        print(f"[{done}/{total}] {bad} bad", flush=True)
-
-
-def say(text: str):
-    print(("\r\033[K" if sys.stdout.isatty() else "") + text, flush=True)
-
-
 def run_all(tests: list, one: session, options: argparse.Namespace) -> dict:
     results, bad = {}, 0
     library = "stock" if options.on == "stock" else "comity"
@@ -118,9 +84,7 @@ def run_all(tests: list, one: session, options: argparse.Namespace) -> dict:
             run = result.get(library)
             if run and run["status"] != "pass":
                 bad += 1
-                say(f"{run['status']:8} {case.name}  ({run['why']}, {run['seconds']} s; stock: {result['stock']['status']})")
-                if options.verbose:
-                    say(run["output"])
+                say_failure(case.name, run, result["stock"], options.verbose)
             elif result.get("skip"):
                 say(f"skip     {case.name}  {result['skip']}")
             progress(number, len(tests), case.name, bad)

@@ -2,12 +2,10 @@
 from __future__ import annotations
 
 import re
-import sys
 import tarfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from debian_source import fetch, installed_version, source_error, source_list  # noqa: E402, F401
+from debian_source import fetch, installed_version, source_error, source_list  # noqa: F401
 
 PACKAGE = "gcc-12"
 # What the tests see: their own files (and one of OpenACC's, which an OpenMP test includes), libgomp's private headers,

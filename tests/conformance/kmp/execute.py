@@ -1,16 +1,14 @@
 """Compiles and runs a test as its RUN lines say, on one library or the other, and judges it."""
 from __future__ import annotations
 
-import os
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from runner import environment_without, start, wait
 from suite import script, test_case
 
 # Settings of the user's shell that would change what the tests see.
@@ -34,22 +32,7 @@ class outcome:
 
 def environment(library: Path) -> dict[str, str]:
     """Where the program, which names libomp.so.5, finds it."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
-    return {**kept, "LC_ALL": "C", "LD_LIBRARY_PATH": str(library)}
-
-
-def _wait(process: subprocess.Popen, seconds: float) -> int | None:
-    """The exit status, or None if time was up. What is left of the process group is killed either way."""
-    try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+    return {**environment_without(SETTINGS), "LC_ALL": "C", "LD_LIBRARY_PATH": str(library)}
 
 
 def _answers(program: Path, library: Path) -> str:
@@ -64,14 +47,10 @@ def _answers(program: Path, library: Path) -> str:
 def execute(case: test_case, library: Path, folder: Path, seconds: float) -> outcome:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-
-    def no_core_dump():
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     begin = time.monotonic()
     with (folder / "log").open("w+b") as log:
-        process = subprocess.Popen(["bash", "-c", script(case, folder)], cwd=folder, env=environment(library), stdin=subprocess.DEVNULL,
-                                   stdout=log, stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=no_core_dump)
-        status = _wait(process, seconds)
+        process = start(["bash", "-c", script(case, folder)], environment(library), folder, log)
+        status = wait(process, seconds)
         took = round(time.monotonic() - begin, 2)
         log.seek(0)
         output = log.read().decode(errors="replace")[-OUTPUT_KEPT:]

@@ -6,11 +6,9 @@ A run of everything writes docs/results/conformance-kmp.md and .json.
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -19,9 +17,9 @@ from pathlib import Path
 import report
 import suite
 from execute import execute
+from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, say, say_failure
 from source import llvm_tests, source_error
 
-ROOT = Path(__file__).resolve().parents[3]
 CACHE = ROOT / "build" / "conformance" / "kmp"
 RESULTS = CACHE / "results.json"
 EXPECTED = Path(__file__).with_name("expected.json")
@@ -29,33 +27,12 @@ STOCK = suite.LLVM / "lib"
 SECONDS = 200  # some tasks only sleep: on two cores that takes 125 s
 
 
-def output_of(*command: str) -> str:
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT).stdout.strip()
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="PATTERN", help="tests whose name holds PATTERN, or matches it if it has * or ?")
-    parser.add_argument("--rerun-failed", action="store_true", help="only what did not pass on Comity the last time")
+    add_options(parser, SECONDS)
     parser.add_argument("--page", action="store_true", help="run nothing; write the page of the last results of all tests")
-    parser.add_argument("--list", action="store_true", help="print the tests and run nothing")
-    parser.add_argument("--fresh", action="store_true", help="run on stock again, even if there is a result")
-    parser.add_argument("--drop-ins", type=Path, metavar="FOLDER",
-                        default=ROOT / "build" / os.environ.get("PRESET", "release") / "lib" / "comity")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="on Comity up to N times, until it fails")
-    parser.add_argument("--timeout", type=float, default=SECONDS, help=f"seconds for a test (default: {SECONDS})")
-    parser.add_argument("-j", "--jobs", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("-v", "--verbose", action="store_true", help="print the output of what does not pass on Comity")
+    parser.add_argument("--drop-ins", type=Path, metavar="FOLDER", default=drop_in_folder())
     return parser.parse_args()
-
-
-def chosen(tests: list, options: argparse.Namespace, last: dict) -> list:
-    if options.only:
-        pattern = options.only if set("*?") & set(options.only) else f"*{options.only}*"
-        tests = [case for case in tests if fnmatch.fnmatchcase(case.name, pattern)]
-    if options.rerun_failed:
-        tests = [case for case in tests if last.get(case.name, {}).get("comity", {}).get("status", "pass") != "pass"]
-    return tests
 
 
 def run(case, options: argparse.Namespace, last: dict) -> dict:
@@ -71,10 +48,6 @@ def run(case, options: argparse.Namespace, last: dict) -> dict:
     return {"stock": stock, "comity": comity}
 
 
-def say(text: str):
-    print(("\r\033[K" if sys.stdout.isatty() else "") + text, flush=True)
-
-
 def run_all(tests: list, options: argparse.Namespace, last: dict) -> dict:
     results, bad = {}, 0
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -85,13 +58,8 @@ def run_all(tests: list, options: argparse.Namespace, last: dict) -> dict:
             done = result.get("comity")
             if done and done["status"] != "pass":
                 bad += 1
-                say(f"{done['status']:8} {case.name}  ({done['why']}, {done['seconds']} s; stock: {result['stock']['status']})")
-                if options.verbose:
-                    say(done["output"])
-            if sys.stdout.isatty():
-                print(f"\r\033[K[{number}/{len(tests)}] {bad} bad  {case.name}", end="", flush=True)
-            elif number % 50 == 0 or number == len(tests):
-                print(f"[{number}/{len(tests)}] {bad} bad", flush=True)
+                say_failure(case.name, done, result["stock"], options.verbose)
+            progress(number, len(tests), case.name, bad)
     say(f"kmp: {len(tests)} tests, {bad} not passed on Comity")
     return results
 

@@ -2,12 +2,10 @@
 from __future__ import annotations
 
 import re
-import sys
 import tarfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from debian_source import fetch, installed_version, source_error  # noqa: E402, F401
+from debian_source import fetch, installed_version, source_error  # noqa: F401
 
 PACKAGE, LIBRARY = "llvm-toolchain-14", "libomp5-14"
 # The tests, and two of the headers of the original, which some include.
