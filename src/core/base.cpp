@@ -276,6 +276,7 @@ void base_scheduler::acquire(carrier *k) noexcept {
 void base_scheduler::wait_for_hart(carrier *k) noexcept {
     lock_.lock();
     k->next = nullptr;
+    k->waits_since = sys::now_ns();
     (last_ ? last_->next : first_) = k;
     last_ = k;
     const std::uint32_t ahead = waiting_.load(std::memory_order_relaxed);
@@ -295,12 +296,25 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
             }
             release(h); // somebody is giving us another one
         }
+        if (us >= longest_wait_us)
+            if (auto *call = long_wait_.load(std::memory_order_relaxed)) call();
         us = std::min(us, longest_wait_us);
         if (k->park.wait_until(sys::now_ns() + static_cast<std::int64_t>(us) * 1000)) {
             k->carried = k->granted.h;
             return;
         }
     }
+}
+
+bool base_scheduler::waited_for_long(std::int64_t ns) noexcept {
+    if (!waited_for()) return false;
+    const std::int64_t now = sys::now_ns();
+    lock_.lock();
+    const carrier *k = first_;
+    const bool inside = k && k->native->owner && k->native->owner != this;
+    const bool found = k && now - k->waits_since >= (inside ? ns : 10 * ns);
+    lock_.unlock();
+    return found;
 }
 
 void base_scheduler::leave(carrier *k) noexcept {

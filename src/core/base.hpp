@@ -35,6 +35,12 @@ public:
     bool pressed() const noexcept { return waited_for() || !roots_.empty(); }
     // A thread of the program waits for one.
     bool waited_for() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+    // Has the first of them waited for as long as this, or ten times as long if it is outside all regions, so that
+    // ranks hardly wait for it? Any thread.
+    COMITY_SHARED bool waited_for_long(std::int64_t ns) noexcept;
+    // Called by a thread that has waited for some milliseconds, again and again. One for the process; it must not
+    // switch.
+    static void on_long_wait(void (*call)() noexcept) noexcept { long_wait_.store(call, std::memory_order_relaxed); }
     // Somebody else than this root.
     bool pressed_by_others(const sched *root) const noexcept { return waited_for() || roots_.has_others(root); }
     // Is there somebody without any hart, so that even the last one of a root should go? And can a worker bring it
@@ -79,7 +85,8 @@ private:
     spinlock lock_;
     carrier *first_ = nullptr, *last_ = nullptr; // the queue of adopted threads, under lock_
     child_list roots_;
-    std::atomic<bool> no_more_workers_{false}; // a kernel thread could not be made
+    static inline std::atomic<void (*)() noexcept> long_wait_{nullptr}; // on_long_wait
+    std::atomic<bool> no_more_workers_{false};                          // a kernel thread could not be made
 };
 
 COMITY_SHARED base_scheduler &base() noexcept;

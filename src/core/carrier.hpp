@@ -10,6 +10,7 @@
 #include "core/waiter.hpp"
 
 #include "sys/clock.hpp"
+#include "sys/interruption.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -79,6 +80,8 @@ struct displacement {
     unsigned looks = 0;            // the watch's: for how many it has been with one context
     std::uint64_t switches = 0;    // the watch's
     std::int64_t cpu_ns = 0;       // the watch's: of the kernel thread at its last look
+    sys::sleeping_call call;       // the watch's: the system call in which it was found; number -1: in none
+    bool for_others = false;       // the watch's: somebody else waits for the hart
 };
 
 struct alignas(64) carrier {
@@ -111,6 +114,7 @@ struct alignas(64) carrier {
     hart *kept = nullptr;                           // the hart it keeps outside, if nobody has taken it
     std::uint64_t granted_at = 0;                   // ticks: since when it has held a hart, but for leaving it kept
     carrier *next = nullptr;                        // in the base scheduler's queue of waiters
+    std::int64_t waits_since = 0;                   // ns; when it entered that queue, under its lock
     carrier *all_next = nullptr;                    // every carrier, for statistics; under the registry's lock
     int kernel_id = 0;
     std::atomic<hart *> own{nullptr}; // workers: the hart whose worker it is; written by whoever holds the hart

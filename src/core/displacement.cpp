@@ -15,8 +15,8 @@ namespace {
 
 using state = displacement::state;
 
-// Who runs for less between two looks sleeps in the kernel most of the time: it is not interrupted, for that might
-// show.
+// Who runs for less between two looks sleeps in the kernel most of the time. It is interrupted only where that does not
+// show (sleeping_call).
 constexpr std::int64_t least_ran_ns = 1'000'000;
 
 constexpr unsigned most_protected = 16;
@@ -34,7 +34,7 @@ bool same_loop(const displacement &d, const sys::interruption &i) noexcept {
 bool can_go(const carrier *k, const context *c) noexcept {
     return k->current == c && c != k->native && !k->guest && promotable(c) && !is_promoted(c) &&
            k->current_sched->hooks && k->current_sched->hooks->displaced &&
-           k->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
+           (k->displaced.for_others || k->home.load(std::memory_order_relaxed) == carrier::home_state::ready);
 }
 
 // On the transition context; the displaced one is saved in the handler, and comes back to it, there or here.
@@ -60,7 +60,8 @@ bool on_interruption(const sys::interruption &i) noexcept {
         return true;
     case state::decided:
         d.step.store(state::none, std::memory_order_relaxed);
-        if (!same_loop(d, i) || !can_go(k, c)) return true;
+        if (d.call.number < 0 ? !same_loop(d, i) : !sys::begin_anew(i, d.call)) return true;
+        if (!can_go(k, c)) return true;
         pause(c, leave_to_donor, i.frame);
         return true;
     default:
@@ -81,11 +82,55 @@ bool start_interrupting() noexcept {
     return can_promote() && sys::take_interruptions(on_interruption);
 }
 
+// The thread runs: it is asked where, and then told to go if that is in the program's code.
+void interrupt_running(carrier *k, bool for_others) noexcept {
+    displacement &d = k->displaced;
+    switch (d.step.load(std::memory_order_acquire)) { // acquire[displacement]
+    case state::told:
+        if (is_protected(d.pc)) {
+            d.step.store(state::asked, std::memory_order_relaxed);
+            break;
+        }
+        d.for_others = for_others;
+        d.step.store(state::decided, std::memory_order_release); // release[displacement]
+        break;
+    case state::none:
+        d.call = {};
+        // release[displacement]
+        d.step.store(state::asked, std::memory_order_release);
+        break;
+    default:
+        break; // the signal has not arrived: again
+    }
+    sys::interrupt_kernel_thread(k->kernel_id);
+}
+
+// The thread sleeps in the kernel, of which it need not be asked. Twice in the same call: that is its loop.
+void interrupt_sleeping(carrier *k, const sys::sleeping_call &call, bool for_others) noexcept {
+    displacement &d = k->displaced;
+    const state step = d.step.load(std::memory_order_acquire);  // acquire[displacement]
+    if (step == state::asked || step == state::decided) return; // the signal is on its way
+    if (d.call == call) {
+        d.for_others = for_others;
+        d.step.store(state::decided, std::memory_order_release); // release[displacement]
+        sys::interrupt_kernel_thread(k->kernel_id);
+    } else {
+        d.call = call;
+        d.step.store(state::none, std::memory_order_relaxed);
+    }
+}
+
+// Does the carrier seem to be with a context that is not its thread's own? A hint: it goes on meanwhile.
+COMITY_UNSANITIZED bool is_with_another(const carrier *k) noexcept {
+    return k->current && k->current != k->native && k->current != &k->transition;
+}
+
 // One look at a thread. True: its own computation waits.
-bool look_at(carrier *k, unsigned looks) noexcept {
+bool look_at(carrier *k, unsigned looks, bool harts_missing) noexcept {
     displacement &d = k->displaced;
     const std::uint64_t switches = k->count.switches.get();
-    if (k->home.load(std::memory_order_relaxed) != carrier::home_state::ready) {
+    const bool home = k->adopted && k->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
+    if (!home && !(harts_missing && is_with_another(k))) {
         d.looks = 0;
         d.cpu_ns = 0;
         return false;
@@ -95,38 +140,27 @@ bool look_at(carrier *k, unsigned looks) noexcept {
         d.switches = switches;
         d.looks = 0;
     }
-    if (++d.looks < looks || ran_ns < least_ran_ns) return true;
-    switch (d.step.load(std::memory_order_acquire)) { // acquire[displacement]
-    case state::told:
-        if (is_protected(d.pc))
-            d.step.store(state::asked, std::memory_order_relaxed);
-        else
-            d.step.store(state::decided, std::memory_order_release); // release[displacement]
-        break;
-    case state::none:
-        // release[displacement]
-        d.step.store(state::asked, std::memory_order_release);
-        break;
-    default:
-        break; // the signal has not arrived: again
-    }
-    sys::interrupt_kernel_thread(k->kernel_id);
-    return true;
+    if (++d.looks < looks) return home;
+    if (const sys::sleeping_call call = sys::call_of_sleeper(k->kernel_id); call.number >= 0)
+        interrupt_sleeping(k, call, harts_missing);
+    else if (ran_ns >= least_ran_ns)
+        interrupt_running(k, harts_missing);
+    return home;
 }
 
 } // namespace
 
-bool look_after_homes(unsigned looks) noexcept {
+bool look_after_homes(unsigned looks, bool harts_missing) noexcept {
     static const bool can_interrupt = start_interrupting();
     if (!can_interrupt) return false;
     struct look {
         unsigned looks;
-        bool any = false;
-    } own{looks};
+        bool harts_missing, any = false;
+    } own{looks, harts_missing};
     visit_carriers(
         [](carrier *k, void *argument) {
             auto &to = *static_cast<look *>(argument);
-            if (k->adopted && look_at(k, to.looks)) to.any = true;
+            if (look_at(k, to.looks, to.harts_missing)) to.any = true;
         },
         &own);
     return own.any;

@@ -1,5 +1,5 @@
-// Displacement: the thread of a program whose own computation may go on, but which is with another context that neither
-// ends nor stops, is interrupted, and that context goes on as promoted. README.md, "Displacement".
+// Displacement: a kernel thread that is with a context which neither ends nor stops, while its own computation or
+// others wait for it, is interrupted, and that context goes on as promoted. README.md, "Displacement".
 #pragma once
 
 #include "sys/shared.hpp"
@@ -7,8 +7,9 @@
 namespace comity::core {
 
 // To be called regularly, on one thread. Does any thread's own computation wait for its thread? One that does for
-// `looks` calls is given it back, if the context there can be promoted.
-COMITY_SHARED bool look_after_homes(unsigned looks) noexcept;
+// `looks` calls is given it back, if the context there can be promoted. `harts_missing`: others wait for a hart in
+// vain; then every carrier that has been with one context for that long gives it up.
+COMITY_SHARED bool look_after_homes(unsigned looks, bool harts_missing) noexcept;
 
 // The object that this address is in is part of Comity: a context is not displaced while it executes code there. Any
 // thread.

@@ -1,13 +1,17 @@
 #include "sys/interruption.hpp"
 
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "sys/errno_kept.hpp"
+#include "sys/message.hpp"
 #include "sys/signals.hpp"
+#include "sys/text_file.hpp"
 
 namespace comity::sys {
 namespace {
@@ -35,6 +39,25 @@ void on_signal(int signal, siginfo_t *info, void *frame) {
     }
 }
 
+// A time limit counts from the beginning again, so the thread sleeps for longer, as any thread may.
+bool may_begin_anew(long number) noexcept {
+    switch (number) {
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+#if defined(__x86_64__)
+    case SYS_poll:
+    case SYS_select:
+    case SYS_epoll_wait:
+#endif
+        return true;
+    default:
+        return false;
+    }
+}
+
 } // namespace
 
 bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept {
@@ -49,6 +72,40 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
 }
 
 void interrupt_kernel_thread(int id) noexcept { ::syscall(SYS_tgkill, ::getpid(), id, SIGURG); }
+
+// "NUMBER ARGUMENT... SP PC", of which only the first number is decimal, or "running".
+sleeping_call call_of_sleeper(int id) noexcept {
+    char path[64];
+    format_text(path, sizeof path, "/proc/self/task/%d/syscall", id);
+    line_reader file(path);
+    const char *at = file.next();
+    sleeping_call call;
+    if (!at || *at < '0' || *at > '9') return call;
+    constexpr unsigned words = 8, sp = 6, pc = 7;
+    std::uint64_t word[words] = {};
+    char *end = nullptr;
+    const long number = std::strtol(at, &end, 10);
+    for (unsigned i = 0; i < words; ++i) word[i] = std::strtoull(end, &end, 16);
+    if (may_begin_anew(number) && word[pc] != 0) call = {number, word[0], word[pc], word[sp]};
+    return call;
+}
+
+bool begin_anew(const interruption &i, const sleeping_call &call) noexcept {
+    if (call.number < 0 || i.pc != call.pc || i.sp != call.sp) return false;
+    auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
+#if defined(__x86_64__)
+    constexpr unsigned char instruction[] = {0x0f, 0x05}; // syscall
+    const auto *before = reinterpret_cast<const unsigned char *>(i.pc) - sizeof instruction;
+    if (m.gregs[REG_RAX] != -EINTR || std::memcmp(before, instruction, sizeof instruction) != 0) return true;
+    m.gregs[REG_RAX] = call.number; // the other registers are as they were
+    m.gregs[REG_RIP] -= sizeof instruction;
+#elif defined(__aarch64__)
+    if (static_cast<std::int64_t>(m.regs[0]) != -EINTR) return true;
+    m.regs[0] = call.first_argument; // the number is still in its register
+    m.pc -= 4;
+#endif
+    return true;
+}
 
 void block_signals_after(void *frame) noexcept {
     // The kernel's mask is 64 bits, the first of the C library's.

@@ -19,6 +19,22 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
 // Sends one to a thread of this process. Any thread.
 void interrupt_kernel_thread(int id) noexcept;
 
+// A system call in which a thread sleeps, and which may as well begin anew.
+struct sleeping_call {
+    long number = -1; // -1: none
+    std::uint64_t first_argument = 0;
+    std::uintptr_t pc = 0, sp = 0;
+
+    bool operator==(const sleeping_call &) const = default;
+};
+
+// The one in which a thread of this process sleeps: a sleep, or a wait for input. Any thread.
+sleeping_call call_of_sleeper(int id) noexcept;
+
+// In a handler: the call, which the signal has ended, begins anew when the handler returns. False: what was interrupted
+// is not that call.
+bool begin_anew(const interruption &i, const sleeping_call &call) noexcept;
+
 // The handler goes on on a kernel thread whose TLS is lent: there, signals stay blocked after it has returned.
 void block_signals_after(void *frame) noexcept;
 

@@ -29,9 +29,9 @@ core::timer next_look;
 
 std::int64_t stall_ns() noexcept { return std::int64_t{sys::get_options().stall_ms} * 1'000'000; }
 
-// What a look has found: does any rank wait; does any region run?
+// What a look has found: does any rank wait; does any region run; do some wait that cannot be promoted?
 struct findings {
-    bool waiting = false, running = false;
+    bool waiting = false, running = false, stuck = false;
 };
 
 // Under teams_lock: takes ranks that wait in regions which stand still, at most `most`.
@@ -42,8 +42,9 @@ unsigned take_stalled(member **out, unsigned most, findings &found) noexcept {
         found.running = true;
         if (!t->has_waiting()) continue;
         found.waiting = true;
-        if (t->stands_still(looks))
-            while (n < most && (out[n] = t->take_waiting())) ++n;
+        if (!t->stands_still(looks)) continue;
+        while (n < most && (out[n] = t->take_waiting())) ++n;
+        if (n < most && t->has_waiting()) found.stuck = true; // the master of a region, on somebody else's hart
     }
     return n;
 }
@@ -68,7 +69,8 @@ void look(core::timer *) noexcept {
         for (unsigned i = 0; i < n; ++i)
             waiting[i]->of->promote_member(waiting[i]); // their regions do not end before they do
     }
-    if (core::look_after_homes(looks)) found.waiting = true;
+    if (core::look_after_homes(looks, found.stuck || base().waited_for_long(stall_ns())) || base().waited_for())
+        found.waiting = true;
     quiet = found.waiting || found.running ? 0 : quiet + 1;
     if (found.waiting) return arm_next_look(stall_ns() / looks);
     if (quiet < looks) return arm_next_look(2 * stall_ns());
@@ -90,6 +92,7 @@ void child_after_fork() noexcept { teams_lock.unlock(); }
 __attribute__((constructor)) void watch_forks() noexcept {
     if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
         sys::warn("no memory to prepare for fork: a child process must not open parallel regions");
+    core::base_scheduler::on_long_wait(keep_watch);
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // Threads that wait for each other in a loop of the program's, in regions of more threads than there are harts:
-// `busy_wait bare|yield|sleep THREADS`. Ends when all have met; hangs if some never run.
+// `busy_wait bare|yield|sleep THREADS`. Ends when all have met; hangs if some never run. `busy_wait stranger|master
+// THREADS`: those that hold all harts wait for a thread that is in no region yet; for one that has opened an inner region.
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -29,13 +31,73 @@ static void meet(meeting *m) {
             usleep(100);
 }
 
+static atomic_int begun, let_go;
+
+static void *open_a_region(void *ignored) {
+    while (atomic_load(&begun) == 0) usleep(100);
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    atomic_store(&let_go, 1);
+    return ignored;
+}
+
+// All harts are with ranks that wait for the first region of another thread of the program.
+static int wait_for_a_stranger(int harts) {
+    pthread_t stranger;
+    if (pthread_create(&stranger, NULL, open_a_region, NULL) != 0) return 3;
+#pragma omp parallel num_threads(harts)
+    {
+        atomic_fetch_add(&begun, 1);
+        while (atomic_load(&let_go) == 0) {
+        }
+    }
+    pthread_join(stranger, NULL);
+    return 0;
+}
+
+// The thread that opened an inner region waits for a lock; when it is given it, another thread of that region has its
+// hart, and waits for it in a loop.
+static int wait_for_an_inner_master(void) {
+    atomic_int locked = 0, waits = 0, passed = 0;
+    omp_lock_t lock;
+    omp_init_lock(&lock);
+    omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 0) {
+        omp_set_lock(&lock);
+        atomic_store(&locked, 1);
+        while (atomic_load(&waits) == 0) {
+        }
+        omp_unset_lock(&lock);
+        while (atomic_load(&passed) == 0) {
+        }
+    } else {
+        while (atomic_load(&locked) == 0) {
+        }
+#pragma omp parallel num_threads(2)
+        if (omp_get_thread_num() == 0) {
+            omp_set_lock(&lock);
+            atomic_store(&passed, 1);
+            omp_unset_lock(&lock);
+        } else {
+            atomic_store(&waits, 1);
+            while (atomic_load(&passed) == 0) {
+            }
+        }
+    }
+    omp_destroy_lock(&lock);
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "stranger") == 0) return wait_for_a_stranger(atoi(argv[2]));
+    if (argc == 3 && strcmp(argv[1], "master") == 0) return wait_for_an_inner_master();
     if (argc == 3) {
         yields = strcmp(argv[1], "yield") == 0;
         sleeps = strcmp(argv[1], "sleep") == 0;
     }
     if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
-        fprintf(stderr, "usage: busy_wait bare|yield|sleep THREADS\n");
+        fprintf(stderr, "usage: busy_wait bare|yield|sleep|stranger|master THREADS\n");
         return 2;
     }
     const int threads = atoi(argv[2]), rounds = yields ? 200 : sleeps ? 50 : 4;
