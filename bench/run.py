@@ -12,7 +12,7 @@ from typing import Dict, List, NoReturn, Sequence
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import curves, instructions, libraries, machine, peers, plot, report  # noqa: E402
+from harness import curves, figures, instructions, libraries, machine, peers, plot, report  # noqa: E402
 from harness.bars import wording  # noqa: E402
 from harness.model import Case, Contender, Suite  # noqa: E402
 from harness.process import run_program  # noqa: E402
@@ -20,7 +20,11 @@ from harness.registry import SUITES  # noqa: E402
 from harness.session import Session, Settings  # noqa: E402
 
 # Of each suite: who takes part, and what is worth knowing of their versions.
-CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contenders, "omptasks": peers.tasks_contenders}
+CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contenders, "omptasks": peers.tasks_contenders,
+              "ompsync": peers.tasks_contenders, "npb": peers.lasting_contenders, "fftw": peers.compilers_contenders,
+              "figures": peers.series_contenders}
+# Plots beside that of the bars.
+CURVES = {"threads": curves.draw, "figures": figures.draw_thesis, "fftw": figures.draw_fftw}
 REPOSITORY = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
 
@@ -34,10 +38,19 @@ def name_of_command(arguments: Sequence[str]) -> str:
     return arguments[1] if arguments[:1] == ["--called-as"] and len(arguments) > 1 else "bench/run"
 
 
+def suites_of(text: str) -> List[Suite]:
+    names = list(SUITES) if text == "all" else text.split(",")
+    for name in names:
+        if name not in SUITES:
+            raise argparse.ArgumentTypeError(f"no suite {name}; there are: {', '.join(SUITES)}")
+    return [SUITES[name] for name in names]
+
+
 def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog=name_of_command(arguments), description=__doc__, epilog="The page docs/performance.md, its plot and "
                                      "docs/results/ are rewritten by a whole run only (or by --write).")
-    parser.add_argument("--suite", choices=[*sorted(SUITES), "all"], default="nested", help="which suite (default: %(default)s)")
+    parser.add_argument("--suite", type=suites_of, default="nested", metavar="A,B", help=f"which suites, of {', '.join(SUITES)}, or all "
+                        "(default: %(default)s)")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="cases whose name contains TEXT; may be repeated")
     parser.add_argument("--contenders", metavar="A,B", help="these contenders only")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each contender and case (default: %(default)s)")
@@ -68,8 +81,9 @@ def fail(text: str) -> NoReturn:
     sys.exit(f"{name_of_command(sys.argv[1:])}: {text}")
 
 
-def select(suite: Suite, texts: Sequence[str]) -> List[Case]:
-    return [case for case in suite.cases if not texts or any(text in case.name for text in texts)]
+def select(suite: Suite, texts: Sequence[str], quick: bool) -> List[Case]:
+    chosen = [case for case in suite.cases if not texts or any(text in case.name for text in texts)]
+    return [case for case in chosen if case.quick_too or not quick]
 
 
 def print_list(suite: Suite) -> None:
@@ -123,8 +137,8 @@ def write_documents(suite: Suite, contenders: Dict[str, Contender], results: rep
     images = REPOSITORY / "docs" / "images"
     caption = f"{conditions['machine']}; {conditions['date']}; medians"
     drawn = [f"{suite.name}.png"] if plot.draw(images / f"{suite.name}.png", suite, contenders, results, caption) else []
-    if suite.name == "threads":
-        drawn += curves.draw(images, contenders, results, caption)
+    if suite.name in CURVES:
+        drawn += CURVES[suite.name](images, contenders, results, caption)
     if not drawn:
         say("no plot: python3-matplotlib is missing, or there is nothing to draw")
     section = report.markdown_report(suite, contenders, results, conditions, [f"images/{name}" for name in drawn])
@@ -140,7 +154,7 @@ def conditions_of(suite: Suite, programs: Path, rate: float, repeats: int) -> Di
 
 def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     """Returns how many bars were missed."""
-    cases = select(suite, given.only)
+    cases = select(suite, given.only, given.quick)
     if not cases:
         fail(f"no case matches {given.only}; see --list")
     build, programs = given.build.resolve(), given.programs.resolve()
@@ -168,7 +182,7 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     given = read_arguments(arguments)
-    suites = list(SUITES.values()) if given.suite == "all" else [SUITES[given.suite]]
+    suites = given.suite
     if given.list:
         for suite in suites:
             print_list(suite)

@@ -75,6 +75,7 @@ class Case:
     rounds: int = 0  # above zero: exactly so many, for what does not vary
     once: Sequence[str] = ()  # contenders that are too slow to run in more than one round
     quick: Sequence[str] = ()  # further arguments under --quick
+    quick_too: bool = True  # False: left out by --quick
     regions: int = 0  # above zero: it understands --regions, and so many are enough for a count of instructions
     counted: Sequence[str] = ()  # arguments for that count
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
@@ -100,6 +101,39 @@ def without_regions(contenders: Dict[str, Contender]) -> Dict[str, Contender]:
 
 def tasks_contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
     return without_regions(all_contenders(build, programs, False, progress))
+
+
+def compilers_contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
+    """For programs that compute: gcc's binaries among themselves and clang's among themselves, so that no compiler wins the race for a
+    runtime."""
+    found = all_contenders(build, programs, download, progress)
+    for name, title, suffix in (("clang-libomp", "libomp, clang's binary", "-clang"), ("libomp", "libomp, gcc's binary", "")):
+        variants = [one for one in found["libomp"].variants if one.suffix == suffix] if "libomp" in found else []
+        if variants:
+            found[name] = Contender(name, title, variants)
+    return found
+
+
+def lasting_contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
+    return without_regions(compilers_contenders(build, programs, download, progress))
+
+
+def series_contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
+    """For curves: each wait policy is a line of its own, as in the thesis; hot teams at every level. *taskloop*: the inner loop is one."""
+    found = all_contenders(build, programs, download, progress)
+    series = {name: found[name] for name in ("comity",) if name in found}
+    for runtime, pattern in (("libgomp", r"(active|passive)"), ("libomp", r"(\d+)/gcc/(active|passive)")):
+        for one in found[runtime].variants if runtime in found else ():
+            match = re.fullmatch(pattern, one.name)
+            if match:
+                title = " ".join([runtime, *match.groups()])
+                name = title.replace(" ", "-")
+                series[name] = Contender(name, title, [one])
+    for name in [name for name in series if name == "comity" or name.endswith("active")]:
+        one = series[name]
+        looping = replace(one.variants[0], arguments=["--taskloop", "1"])
+        series[f"{name}-taskloop"] = Contender(f"{name}-taskloop", f"{one.title}, taskloop", [looping])
+    return series
 
 
 def bolt_variants(folder: Path) -> List[Variant]:

@@ -1,6 +1,6 @@
 """The one place that says what is measured: every suite, its rows, who runs them and what they must reach.
 
-A new benchmark is a program under bench/WORKLOAD/ and a Case here, in registry_threads or in registry_omptasks. The bars of source "issue" are promises; those of source
+A new benchmark is a program under bench/WORKLOAD/ and a Case here or in one of the registry_* beside. The bars of source "issue" are promises; those of source
 "anchor" are goals: what the best other runtime reached, as a ratio to libomp measured in the same run as it.
 """
 from __future__ import annotations
@@ -9,7 +9,9 @@ import os
 from typing import List
 
 from .model import Bar, Case, Suite
+from .registry_figures import FIGURES_SUITE
 from .registry_omptasks import OMPTASKS_SUITE
+from .registry_openmp import FFTW_SUITE, NPB_SUITE, OMPSYNC_SUITE
 from .registry_threads import THREADS_SUITE
 
 NESTED = "Nested parallel regions"
@@ -95,4 +97,8 @@ SUITES = {
                     explanation=NESTED_EXPLANATION),
     "threads": THREADS_SUITE,
     "omptasks": OMPTASKS_SUITE,
+    "ompsync": OMPSYNC_SUITE,
+    "npb": NPB_SUITE,
+    "fftw": FFTW_SUITE,
+    "figures": FIGURES_SUITE,
 }

@@ -21,6 +21,7 @@ template <class Leaf> void recurse(int depth, int width, std::size_t path, const
 }
 
 void distinct_at_every_level(int depth, int width) {
+    if (depth == 0) return;
     bench::demand_distinct_threads(width);
     if (depth == 1) return;
 #pragma omp parallel for num_threads(width)
@@ -32,7 +33,7 @@ void verify(int depth, int width, std::size_t leaves) {
     bench::body_count count(leaves);
     for (int repeat = 0; repeat < times; ++repeat)
         recurse(depth, width, 0, [&](std::size_t path) {
-            bench::demand_thread(static_cast<int>(path % static_cast<std::size_t>(width)), width, depth);
+            if (depth > 0) bench::demand_thread(static_cast<int>(path % static_cast<std::size_t>(width)), width, depth);
             count.record(path);
         });
     count.demand_each(times);
@@ -43,7 +44,7 @@ void verify(int depth, int width, std::size_t leaves) {
 
 int main(int argc, char **argv) {
     bench::arguments options(argc, argv);
-    const int depth = options.whole("depth", 3, 1, 7);
+    const int depth = options.whole("depth", 3, 0, 7);
     const int width = options.whole("width", 4, 2, 64);
     const double cycles = options.number("cycles", 0, 0, 1e12);
     const double given_rate = options.number("rate", 0, 0, 1000);
@@ -61,5 +62,6 @@ int main(int argc, char **argv) {
     verify(depth, width, leaves);
     const bench::timing result = bench::measure(region, bounds);
     verify(depth, width, leaves);
-    bench::print_timing("recursion", result, static_cast<long>(leaves));
+    const double serial = bench::serial_microseconds([=] { bench::spin_iterations(iterations * leaves); });
+    bench::print_timing("recursion", result, static_cast<long>(leaves), serial);
 }

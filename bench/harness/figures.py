@@ -1,0 +1,43 @@
+"""The plots over numbers of threads: figures 4.7 to 4.13 of the thesis of Iwasaki, and FFTW's plans (5.6 to 5.12)."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import List, Mapping, Tuple
+
+from .lines import Panel, curves_of, draw_figure
+from .model import Contender
+from .registry_figures import FIGURES, contenders_of, point_name
+from .registry_openmp import BOTH_COMPILERS, INNER
+from .report import Results
+from .statistics import median
+
+MICROSECONDS = "µs for the outermost region"
+
+
+def ideal(results: Results, figure: str) -> List[Tuple[float, float]]:
+    """The work alone, shared by the cores; where the recursion has no region, by one."""
+    cores = len(os.sched_getaffinity(0))
+    found = []
+    for x in FIGURES[figure][3]:
+        serial = [time for outcome in results.get(point_name(figure, x), {}).values() for time in outcome.extra.get("serial_us", ())]
+        if serial:
+            found.append((x, median(serial) / (1 if figure == "4.13" and x == 0 else cores)))
+    return found
+
+
+def draw_thesis(folder: Path, contenders: Mapping[str, Contender], results: Results, caption: str) -> List[str]:
+    panels = []
+    for figure, (title, axis, _, points, _) in FIGURES.items():
+        present = [name for name in contenders_of(figure) if name in contenders]
+        panels.append(Panel(f"{figure}: {title}", curves_of(results, present, points, lambda x, figure=figure: point_name(figure, x)), axis,
+                            MICROSECONDS, 0 if axis == "D" else 10 if axis == "α" else 2, ideal(results, figure)))
+    return ["figures.png"] if draw_figure(folder / "figures.png", f"Figures 4.7 to 4.13\n{caption}", panels, contenders) else []
+
+
+def draw_fftw(folder: Path, contenders: Mapping[str, Contender], results: Results, caption: str) -> List[str]:
+    present = [name for name in BOTH_COMPILERS if name in contenders]
+    panels = [Panel(title, curves_of(results, present, INNER, lambda x, stem=stem: f"{stem}-{x}"), "threads of a plan", "µs for all transforms", 2)
+              for stem, title in (("fftw-2d-16", "16 transforms of 256², two at a time"), ("fftw-2d-3", "3 transforms of 256², two at a time"),
+                                  ("fftw-3d", "one transform of 64³"))]
+    return ["fftw-over-threads.png"] if draw_figure(folder / "fftw-over-threads.png", f"FFTW\n{caption}", panels, contenders) else []

@@ -1,0 +1,97 @@
+"""OpenMP programs beyond nests and tasks: what each construct costs, the NAS kernels, and FFTW's plans in one level and two."""
+from __future__ import annotations
+
+from typing import List, Sequence
+
+from .model import Bar, Case, Suite
+
+PEERS = "lib*"  # the better of the two
+BOTH_COMPILERS = ["libgomp", "libomp", "comity", "clang-libomp", "comity-clang"]
+
+# ---- Constructs
+
+CONSTRUCTS = {"parallel": "parallel", "parallel-for": "parallel for", "reduction": "parallel with a reduction", "for": "for, static",
+              "for-dynamic": "for, dynamic", "sections": "sections, two", "barrier": "barrier", "single": "single",
+              "critical": "critical", "lock": "lock and unlock", "ordered": "ordered", "atomic": "atomic"}
+
+
+def _construct(word: str, title: str, workers: int) -> Case:
+    # No runtime is called for an atomic addition: there is nothing to win, and what differs is chance.
+    limit = 1.05 if word == "atomic" else 1
+    return Case(f"omp-{word}-of-{workers}", f"{title}, {workers} threads", "What a construct costs beyond its work (nanoseconds)",
+                "ompsync/overhead", ["--construct", word, "--workers", str(workers), "--budget-s", "0.3"],
+                ["libgomp", "libomp", "comity", "comity-clang"], "ns", "ns", [Bar("ratio_at_most", limit, PEERS)], sampled=False,
+                quick=["--samples", "3"], timeout=30)
+
+
+OMPSYNC_SUITE = Suite(
+    "ompsync", "OpenMP constructs", [_construct(word, title, workers) for workers in (2, 8) for word, title in CONSTRUCTS.items()],
+    explanation="As in the EPCC suite: the time of 800 constructs with a delay of some 50 ns in each, less that of the delays. What is met by the "
+    "whole team is counted once, critical, lock, atomic and ordered once for each time that a thread passes. With *libomp* the better of both "
+    "compilers' binaries; clang's on Comity has a column of its own. The bar: no more than the better of the two others. "
+    "Tasks, taskwait, taskgroup, taskloop and depend are in the section *OpenMP tasks*.")
+
+# ---- NAS kernels
+
+KERNELS = {"cg": "CG", "ft": "FT", "is": "IS", "ep": "EP"}
+
+
+def _kernel(word: str, title: str, which: str) -> List[Case]:
+    rows = []
+    for threads in (2, 8):
+        name = f"npb-{word}-{which}-{threads}"
+        if threads == 2:
+            bars = [Bar("ratio_at_most", 1.03, PEERS), Bar("ratio_at_most", 1.03, "clang-lib*", "comity-clang")]
+        else:
+            bars = [Bar("ratio_at_most", 1, who, who, case=f"npb-{word}-{which}-2") for who in ("comity", "comity-clang")]
+        rows.append(Case(name, f"{title}, class {which}, {threads} threads", "NAS kernels (seconds)", f"npb/{word}",
+                         ["--class", which, "--threads", str(threads), "--budget-s", "0.8"], BOTH_COMPILERS, "seconds", "s",
+                         bars if which == "W" else [], ["seconds_low"], sampled=False, quick=["--samples", "1"],
+                         quick_too=which == "W", fixed_variant=word == "ep", timeout=60))  # EP: one region, nobody waits
+    return rows
+
+
+NPB_SUITE = Suite(
+    "npb", "NAS kernels", [case for which in "SW" for word, title in KERNELS.items() for case in _kernel(word, title, which)],
+    explanation="The kernels are written from the report of the NAS parallel benchmarks and verify with its values; what does not is refused. gcc's binaries "
+    "are compared among themselves and clang's among themselves. The bars, for class W: with 2 threads at most 1.03 times the better of the others; "
+    "with 8, which share the cores, no longer than with 2.")
+
+# ---- FFTW
+
+INNER = (1, 2, 4, 8)
+
+
+def _plan(name: str, title: str, group: str, arguments: Sequence[str], bars: Sequence[Bar]) -> Case:
+    return Case(name, title, group, "fftw/plans", [*arguments, "--budget-s", "0.6"], BOTH_COMPILERS, bars=bars, sampled=False,
+                quick=["--samples", "3", "--sample-ms", "10"], extra=["us_low"], timeout=60)
+
+
+def _one_level(case: str, own: float) -> List[Bar]:
+    """Within 2 % of what one level reaches, on Comity and on the better of the others; of clang's binary, on Comity."""
+    return [Bar("ratio_at_most", own, "comity", case=case), Bar("ratio_at_most", 1.02, PEERS, case=case),
+            Bar("ratio_at_most", own, "comity-clang", "comity-clang", case=case)]
+
+
+def _two_levels(count: int, title: str) -> List[Case]:
+    group = f"{count} transforms of 256², two at a time ({title})"
+    first = f"fftw-2d-{count}-1"
+    return [_plan(f"fftw-2d-{count}-{inner}", f"{inner} thread{'s' if inner > 1 else ''} in each" + (" (one level)" if inner == 1 else ""), group,
+                  ["--dimensions", "2", "--count", str(count), "--threads", str(inner)], _one_level(first, 1.02) if inner > 1 else [])
+            for inner in INNER]
+
+
+def _three_dimensions() -> List[Case]:
+    group = "One transform of 64³ (figures 5.9 to 5.12)"
+    return [_plan(f"fftw-3d-{threads}", f"{threads} thread{'s' if threads > 1 else ''}", group,
+                  ["--dimensions", "3", "--threads", str(threads)],
+                  [] if threads == 1 else [Bar("ratio_at_most", 1.02, PEERS)] if threads == 2 else _one_level("fftw-3d-2", 1.02))
+            for threads in INNER]
+
+
+FFTW_SUITE = Suite(
+    "fftw", "FFTW in one level and two", [*_two_levels(16, "figures 5.5 to 5.8"), *_two_levels(3, "fewer atoms: figures 5.5 to 5.8"), *_three_dimensions()],
+    explanation="Section 5.2.2 of the thesis with Debian's FFTW: an outer loop of two threads over two-dimensional transforms, and three-dimensional "
+    "ones, whose plans have 1 to 8 threads. The plans are made once, by measuring, and are the same for all; a plan of more threads is another plan, "
+    "and may be a better one. Each region of FFTW's is as wide as the plan. The bars: two to eight threads inside within 2 % of the best that one level reaches: the "
+    "outer loop alone, or two threads alone. With 3 transforms, one level leaves a core idle for a third of the time.")
