@@ -78,8 +78,12 @@ void add_doctor(CLI::App &app, doctor_request &request, std::vector<std::string>
 void add_bench(CLI::App &app, bench_options &given) {
     CLI::App *bench = app.add_subcommand("bench", "Measure Comity against other libraries in the same run");
     bench->formatter(make_help_format("comity bench [OPTIONS] [SUITE]"));
-    bench->add_option("SUITE", given.suite, "threads, nested (OpenMP regions), or all; without it: threads.")
-        ->check(CLI::IsMember({"threads", "nested", "all"}))
+    bench
+        ->add_option(
+            "SUITE", given.suite,
+            "threads; of OpenMP nested, omptasks, ompsync (constructs), npb (NAS kernels), fftw or figures (of the "
+            "thesis); or all. Without it: threads.")
+        ->check(CLI::IsMember({"threads", "nested", "omptasks", "ompsync", "npb", "fftw", "figures", "all"}))
         ->option_text(" ");
     bench->add_flag("--list", given.list, "List the rows with what Comity has promised of each, and stop.");
     bench->add_flag("--quick", given.quick, "Three short runs of each: minutes, not a quarter of an hour.");
