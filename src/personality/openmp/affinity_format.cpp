@@ -40,10 +40,10 @@ void value_of(char letter, char *text, std::size_t size) noexcept {
     const thread *parent = t->team->parent;
     switch (letter) {
     case 't':
-        sys::format_text(text, size, "%u", t->team_number);
+        sys::format_text(text, size, "%u", initial_thread()->team_number);
         break;
     case 'T':
-        sys::format_text(text, size, "%u", t->teams);
+        sys::format_text(text, size, "%u", initial_thread()->teams);
         break;
     case 'L':
         sys::format_text(text, size, "%u", t->team->level);

@@ -1,10 +1,84 @@
 #include "personality/openmp/league.hpp"
 
+#include "model/spmd/team.hpp"
+#include "personality/openmp/region.hpp"
+#include "sys/message.hpp"
+
+#include <cstdlib>
+#include <new>
+
 namespace comity::openmp {
+
+// Hangs on the initial thread that opens leagues, and stays hot as teams do.
+struct league {
+    // Written by the opener before the ranks start.
+    region_function function = nullptr;
+    void *data = nullptr;
+    unsigned teams = 0;
+    icvs icv;                   // what each team starts with
+    thread **initial = nullptr; // of each rank, the initial thread of its teams; rank 0's is the opener
+    unsigned capacity = 0;
+
+    alignas(64) std::atomic<unsigned> next{0}; // the first team that nobody has taken up
+};
 
 namespace {
 
-void run_teams(thread *t, region_function function, void *data, unsigned teams, unsigned limit) noexcept {
+// More at once than this do not make the league faster, and each costs a context.
+constexpr unsigned ranks_for_each_hart = 4;
+
+void run_team(const league &l, thread *t, unsigned number) noexcept {
+    t->teams = l.teams;
+    t->team_number = number;
+    l.function(l.data);
+    barrier(t); // its tasks
+}
+
+// Rank r begins with team r, so that the opener is in team 0, and goes on with what is left.
+void run_teams(void *argument, unsigned rank) noexcept {
+    auto &l = *static_cast<league *>(argument);
+    thread *before = self, *t = l.initial[rank];
+    self = t;
+    for (unsigned i = rank; i < l.teams; i = l.next.fetch_add(1, std::memory_order_relaxed)) {
+        if (rank != 0) {
+            t->team->icv = l.icv;
+            t->implicit.icv = &t->team->icv;
+        }
+        run_team(l, t, i);
+    }
+    t->team_number = 0;
+    t->teams = 1;
+    self = before;
+}
+
+// The thread's league with initial threads for so many ranks.
+league *league_of(thread *t, unsigned ranks) noexcept {
+    league *&l = t->team->own_league;
+    if (!l) l = new (std::nothrow) league;
+    if (l && l->capacity < ranks) {
+        auto **more = static_cast<thread **>(std::realloc(l->initial, ranks * sizeof(thread *)));
+        if (!more) sys::fatal("teams", "no memory for %u teams", ranks);
+        l->initial = more;
+        for (; l->capacity < ranks; ++l->capacity) more[l->capacity] = l->capacity == 0 ? t : new_root();
+    }
+    if (!l) sys::fatal("teams", "no memory");
+    return l;
+}
+
+void run_side_by_side(thread *t, region_function function, void *data, unsigned teams) noexcept {
+    const unsigned most = ranks_for_each_hart * hart_count();
+    spmd::team *contexts = spmd::prepare(teams < most ? teams : most);
+    const unsigned ranks = spmd::size(contexts);
+    league *l = league_of(t, ranks);
+    l->function = function;
+    l->data = data;
+    l->teams = teams;
+    l->icv = icv_of(t);
+    l->next.store(ranks, std::memory_order_relaxed);
+    spmd::run(contexts, run_teams, l);
+}
+
+void run_as_root(thread *t, region_function function, void *data, unsigned teams, unsigned limit) noexcept {
     if (!teams) {
         const int set = process.num_teams.load(std::memory_order_relaxed);
         teams = set > 0 ? static_cast<unsigned>(set) : 1;
@@ -12,25 +86,32 @@ void run_teams(thread *t, region_function function, void *data, unsigned teams, 
     if (!limit) limit = static_cast<unsigned>(process.teams_thread_limit.load(std::memory_order_relaxed));
     const icvs before = own_icv();
     if (limit) own_icv().thread_limit = limit < before.thread_limit ? limit : before.thread_limit;
-    t->teams = teams;
-    for (t->team_number = 0; t->team_number < teams; ++t->team_number) function(data);
-    t->team_number = 0;
-    t->teams = 1;
+    if (teams > 1)
+        run_side_by_side(t, function, data, teams);
+    else
+        function(data);
     own_icv() = before;
 }
 
 } // namespace
 
 void run_league(thread *t, region_function function, void *data, unsigned teams, unsigned limit) noexcept {
-    if (!t->team->parent) {
-        run_teams(t, function, data, teams, limit);
+    if (!t->team->parent && t->teams == 1) {
+        run_as_root(t, function, data, teams, limit);
         return;
     }
-    thread *fresh = new_root(); // a target region's teams, whose host is in a region
+    thread *fresh = new_root(); // a target region's teams, whose host is in a region or in a league
     self = fresh;
-    run_teams(fresh, function, data, teams, limit);
+    run_as_root(fresh, function, data, teams, limit);
     self = t;
     free_root(fresh);
+}
+
+void free_league(league *l) noexcept {
+    if (!l) return;
+    for (unsigned i = 1; i < l->capacity; ++i) free_root(l->initial[i]);
+    std::free(l->initial);
+    delete l;
 }
 
 } // namespace comity::openmp

@@ -6,6 +6,7 @@
 
 #include "comity/core.h"
 #include "personality/openmp/environment.hpp"
+#include "personality/openmp/league.hpp"
 #include "personality/openmp/work_share.hpp"
 #include "sys/message.hpp"
 
@@ -80,6 +81,7 @@ thread *new_root() noexcept {
 }
 
 void free_root(thread *t) noexcept {
+    free_league(t->team->own_league);
     if (t->child) free_team(t->child);
     free_dependences(nullptr, &t->implicit);
     free_ring(t->team);

@@ -14,6 +14,7 @@ namespace comity::openmp {
 
 struct team;
 struct work_share;
+struct league;
 struct abi_traits;
 
 inline constexpr std::uint32_t never_at_once = ~0U; // thread::at_once_depth
@@ -82,6 +83,7 @@ struct alignas(64) team {
     unsigned capacity = 0;
     unsigned chunks = 0;
     const abi_traits *abi = nullptr; // of the region, where it displays
+    league *own_league = nullptr;    // at a root: hot, as the team is (league.hpp)
     openmp::thread *chunk[16] = {};  // where the threads' memory is; each is twice as large as the one before
 
     // Written by the ranks.

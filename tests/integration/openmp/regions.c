@@ -2,6 +2,7 @@
 #include "check.h"
 #include <limits.h>
 #include <omp.h>
+#include <sched.h>
 #include <stdint.h>
 
 enum { iterations = 1000 };
@@ -391,6 +392,55 @@ static void teams_and_target_run_on_the_host(void) {
     CHECK(omp_get_num_devices() == 0 && omp_is_initial_device());
 }
 
+/* What a compiler would not let a program call there. */
+__attribute__((noinline)) static int all_begin(int *begun, int teams) {
+    __atomic_fetch_add(begun, 1, __ATOMIC_SEQ_CST);
+    const double until = omp_get_wtime() + 20;
+    while (__atomic_load_n(begun, __ATOMIC_SEQ_CST) < teams && omp_get_wtime() < until) sched_yield();
+    return __atomic_load_n(begun, __ATOMIC_SEQ_CST) == teams && omp_get_level() == 0 && !omp_in_parallel();
+}
+
+/* Each team waits until all have begun: one after another they would never. */
+static void teams_run_side_by_side(void) {
+    int begun = 0, alone = 0, seen[5] = {0}, inner = 0, too_many = 0, meetings = 0;
+    long sum = 0;
+    double product = 1;
+    unsigned any = 0;
+#pragma omp teams num_teams(5) thread_limit(3) reduction(+ : sum) reduction(* : product) reduction(| : any)
+    {
+        const int team = omp_get_team_num();
+        if (!all_begin(&begun, 5)) __atomic_fetch_add(&alone, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&seen[team], 1, __ATOMIC_RELAXED);
+#pragma omp parallel num_threads(8)
+        {
+            __atomic_fetch_add(&inner, omp_get_team_num() == team && omp_get_num_teams() == 5, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&too_many, omp_get_num_threads() > 3, __ATOMIC_RELAXED);
+#pragma omp barrier
+#pragma omp single
+            __atomic_fetch_add(&meetings, 1, __ATOMIC_RELAXED);
+        }
+        sum += team;
+        product *= 2;
+        any |= 1u << team;
+    }
+    CHECK_EQUAL(begun, 5);
+    CHECK_EQUAL(alone, 0);
+    for (int i = 0; i < 5; i++) CHECK_EQUAL(seen[i], 1);
+    CHECK_EQUAL(inner, 15);
+    CHECK_EQUAL(too_many, 0);
+    CHECK_EQUAL(meetings, 5);
+    CHECK_EQUAL(sum, 10);
+    CHECK_EQUAL(product, 32);
+    CHECK_EQUAL(any, 31);
+    CHECK_EQUAL(omp_get_num_teams(), 1);
+
+    int many[300] = {0}; /* more teams than run at once */
+#pragma omp teams num_teams(100)
+#pragma omp distribute
+    for (int i = 0; i < 300; i++) many[i] += omp_get_num_teams() == 100;
+    for (int i = 0; i < 300; i++) CHECK_EQUAL(many[i], 1);
+}
+
 int main(int argc, char **argv) {
     witness_comity();
     threads = argc > 1 ? atoi(argv[1]) : 4;
@@ -414,6 +464,7 @@ int main(int argc, char **argv) {
         locks_exclude_and_nest();
         memory_comes_from_allocators();
         teams_and_target_run_on_the_host();
+        teams_run_side_by_side();
     }
     return report();
 }

@@ -48,9 +48,10 @@ __attribute__((constructor)) void read_wanted() noexcept {
 reduction_way choose(const thread *t, const ident *where, i32 variables, const void *data,
                      combine_function combine) noexcept {
     constexpr i32 few = 2;
-    if (t->size == 1) return alone;
+    const bool in_league = !t->team->parent && t->teams > 1; // it combines what the league's teams have
+    if (t->size == 1 && !in_league) return alone;
     const bool has_atomics = where && (where->flags & ident_atomic_reduce);
-    if (wanted == gathered && data && combine) return gathered;
+    if (wanted == gathered && !in_league && data && combine) return gathered;
     if (has_atomics && wanted != locked && (variables <= few || wanted == by_atomic)) return by_atomic;
     return locked;
 }
