@@ -27,11 +27,14 @@ public:
     }
 
     // Owner. False: no memory to grow, or it is closed.
-    [[gnu::always_inline]] bool push(T *item) noexcept {
+    [[gnu::always_inline]] bool push(T *item) noexcept { return push_if_room(item) || push_into_full(item); }
+
+    // Owner. The same without growing. False: there may be room all the same.
+    [[gnu::always_inline]] bool push_if_room(T *item) noexcept {
         const std::int64_t b = bottom_.load(std::memory_order_relaxed);
         ring *r = ring_.load(std::memory_order_relaxed);
         if (b - seen_top_ > r->mask) [[unlikely]]
-            return push_into_full(item);
+            return false;
         r->at(b).store(item, std::memory_order_relaxed);
         bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
         return true;

@@ -72,7 +72,7 @@ struct unit_scheduler : core::sched {
         std::atomic<bool> here{false};
 
         // The newest fresh unit, if this function runs it; else null, and it stays.
-        unit *pop_if_run_by(void (*run)(unit *, core::carrier *) noexcept) noexcept {
+        [[gnu::always_inline]] unit *pop_if_run_by(void (*run)(unit *, core::carrier *) noexcept) noexcept {
             unit *u = fresh.pop();
             if (!u || u->run == run) return u;
             fresh.push(u); // there is room: it stood there
@@ -83,13 +83,13 @@ struct unit_scheduler : core::sched {
             turns.store(turn, std::memory_order_relaxed);
             return turn;
         }
-        // The next turn, unless it is one to look beyond the own queues: the scheduler's loop alone counts those, or it
+        // The next turn; 0: it is one to look beyond the own queues. The scheduler's loop alone counts those, or it
         // would miss them.
-        [[gnu::always_inline]] bool take_turn_at_home() noexcept {
+        [[gnu::always_inline]] unsigned take_turn_at_home() noexcept {
             const unsigned turn = turns.load(std::memory_order_relaxed) + 1;
-            if (turn % turns_at_home == 0) return false;
+            if (turn % turns_at_home == 0) return 0;
             turns.store(turn, std::memory_order_relaxed);
-            return true;
+            return turn;
         }
         void add_created() noexcept {
             created.store(created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

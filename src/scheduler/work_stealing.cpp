@@ -379,7 +379,7 @@ void work_stealing::look_beyond(carrier *k) noexcept {
     for (unsigned i = 0; i < 4; ++i) {
         switch ((turn + i) % 4) {
         case 0:
-            if (context *c = steal_ready(k, turn / 4)) core::resume(k, c);
+            if (context *c = alone() ? take_ready(slots[harts]) : steal_ready(k, turn / 4)) core::resume(k, c);
             break;
         case 1:
             if (core::sched *child = children_.pick()) core::enter(k, child);

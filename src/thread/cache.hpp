@@ -19,12 +19,13 @@ struct descriptor_list {
         first = t;
         ++count;
     }
+    void drop_first() noexcept {
+        first = static_cast<thread *>(static_cast<comity_thread *>(first->next));
+        --count;
+    }
     thread *pop() noexcept {
         thread *t = first;
-        if (t) {
-            first = static_cast<thread *>(static_cast<comity_thread *>(t->next));
-            --count;
-        }
+        if (t) drop_first();
         return t;
     }
 };
@@ -129,16 +130,34 @@ inline bool valid(const comity_thread_attr_t &a) noexcept {
     return sys::number_of(a.technique) < number_of_techniques && a.stack_size <= UINT32_MAX;
 }
 
-// With an affinity, which is not for stackless threads, it takes the slow way.
-inline bool is_usual(const comity_thread_attr_t &a) noexcept {
-    return sys::number_of(a.technique) < number_of_techniques &&
-           ((std::uint64_t{a.stack_size} >> 32) | a.hart_count) == 0;
-}
+// An affinity is not for stackless threads.
 inline bool is_possible(const comity_thread_attr_t &a) noexcept {
     return valid(a) && (a.hart_count == 0 || a.technique != COMITY_TECHNIQUE_STACKLESS);
 }
 
 inline bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_size == 0 && !a.own_tls; }
+
+// Is it joinable, without an affinity, and plain?
+inline bool is_plain_joinable(const comity_thread_attr_t &a) noexcept {
+    std::uint64_t flags = 0; // own_tls and detached
+    static_assert(offsetof(comity_thread_attr_t, detached) == offsetof(comity_thread_attr_t, own_tls) + sizeof(int));
+    std::memcpy(&flags, reinterpret_cast<const std::byte *>(&a) + offsetof(comity_thread_attr_t, own_tls),
+                sizeof flags);
+    return sys::number_of(a.technique) < number_of_techniques && (a.stack_size | a.hart_count | flags) == 0;
+}
+
+// Fills in a fresh descriptor of such a thread; `kind` is written by the caller.
+[[gnu::always_inline]] inline void dress_plainly(thread *t, unit_scheduler *s, const comity_thread_attr_t &a,
+                                                 void *(*fn)(void *)) noexcept {
+    const unsigned which = a.technique;
+    t->run = techniques[which].run;
+    t->set_rank(a.priority);
+    t->how = static_cast<std::uint8_t>(which);
+    t->stack_size = 0;
+    t->fn = fn;
+    t->owner = s;
+    t->join.begin(end_word::open);
+}
 
 // Fills in a fresh descriptor. The attributes are valid.
 [[gnu::always_inline]] inline void dress(thread *t, unit_scheduler *s, const comity_thread_attr_t &a,
@@ -147,7 +166,7 @@ inline bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_si
     t->run = is_plain(a) ? h.run : h.run_special;
     t->set_rank(a.priority);
     t->how = static_cast<std::uint8_t>(a.technique);
-    t->kind = a.own_tls ? thread::with_tls : 0;
+    t->kind = static_cast<std::uint8_t>((a.own_tls ? thread::with_tls : 0) | (h.eager ? thread::that_has_context : 0));
     t->stack_size = static_cast<std::uint32_t>(a.stack_size);
     t->fn = fn;
     t->owner = s;

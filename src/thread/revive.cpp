@@ -34,7 +34,7 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
         return ENOMEM;
     }
     t->run = is_plain(t) ? how(t).run : how(t).run_special;
-    t->kind &= thread::with_tls; // its frames are no longer those of who prepared it
+    t->kind &= static_cast<std::uint8_t>(~thread::that_unwinds); // its frames are no longer those of who prepared it
     t->fn = fn;
     t->value = arg;
     t->owner = w->owner;

@@ -99,7 +99,7 @@ int start_child(thread *t, carrier *k) noexcept {
     return error;
 }
 
-[[gnu::always_inline]] inline int launch(thread *t, carrier *k, slot *w) noexcept {
+int launch(thread *t, carrier *k, slot *w) noexcept {
     w->add_created();
     if (how(t).start && may_start_child(t, k->current)) {
         const int error = start_child(t, k);
@@ -123,6 +123,36 @@ int start_child(thread *t, carrier *k) noexcept {
     return launch(t, k, work_of(k));
 }
 
+// The usual cases of eager and of child-first techniques.
+[[gnu::noinline]] int create_with_context(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
+                                          void *arg) noexcept {
+    carrier *k = core::current_carrier();
+    slot *w = k ? work_of(k) : nullptr;
+    if (!w || !fn || !out || !is_plain_joinable(a) || is_turn(w->created)) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    hart_cache &own = caches[w->hart];
+    const bool eager = techniques[a.technique].eager;
+    thread *t = own.descriptors.first;
+    if (!t || (eager && !own.contexts[0].first)) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    own.descriptors.drop_first();
+    if (eager) t->c = own.contexts[0].pop();
+    t->kind = eager ? thread::that_has_context : 0;
+    dress_plainly(t, w->owner, a, fn);
+    t->value = arg;
+    *out = t; // before it runs: child-first it may be over when launch returns
+    return launch(t, k, w);
+}
+
+[[gnu::noinline]] int push_slowly(slot *w, thread *t) noexcept {
+    return w->owner->push(*w, t) ? 0 : launch_failed(t, ENOMEM);
+}
+
+[[gnu::noinline, gnu::cold]] int call_help(unit_scheduler *s) noexcept {
+    s->hooks->units->call_help(s);
+    return 0;
+}
+
 // ---- Join
 
 // May the calling context run the thread? What runs on a transition context cannot be stopped, and a stackless thread
@@ -133,6 +163,46 @@ bool may_run(const thread *t, const carrier *k) noexcept {
         return false;
     if (t->how == COMITY_TECHNIQUE_STACKLESS) return k->current->shares_tls || core::on_transition(k);
     return !core::on_transition(k);
+}
+
+[[gnu::noinline]] int join_ended(thread *t, carrier *k, void **result) noexcept {
+    if (result) *result = t->value;
+    dispose(t, k && k->carried ? k : nullptr);
+    if (const slot *w = k ? work_of(k) : nullptr; w && w->owner->implicit) [[unlikely]]
+        end_if_idle(k);
+    return 0;
+}
+
+// The thread has ended: fetches its result and disposes of it. k: the calling carrier, or null.
+[[gnu::always_inline]] inline int take_result(thread *t, carrier *k, void **result) noexcept {
+    const slot *w = k ? work_of(k) : nullptr;
+    if (!w || w->owner->implicit || t->extended.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        return join_ended(t, k, result);
+    hart_cache &own = caches[w->hart];
+    if (own.descriptors.count == hart_cache::most_descriptors) [[unlikely]]
+        return join_ended(t, k, result);
+    if (t->has_context()) {
+        if (!is_plain(t) || own.contexts[0].size() >= hart_cache::most_contexts) [[unlikely]]
+            return join_ended(t, k, result);
+        own.contexts[0].push(t->c);
+    }
+    if (result) *result = t->value;
+    own.descriptors.push(t);
+    return 0;
+}
+
+[[gnu::noinline]] int join_living(thread *t, carrier *k, void **result) noexcept {
+    const std::uintptr_t state = t->join.get();
+    slot *w = k ? work_of(k) : nullptr;
+    if (state == end_word::open && w && w->owner == t->owner && may_run(t, k) && w->fresh.pop_if(t)) {
+        context *c = k->current;
+        if (is_turn(w->ended)) [[unlikely]]
+            comity_thread_yield();
+        how(t).run_for(t, c);
+    } else if (state != end_word::ended) {
+        if (const int error = wait_for_end(t, state)) return error;
+    }
+    return take_result(t, core::current_carrier(), result);
 }
 
 } // namespace
@@ -204,41 +274,31 @@ int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
-    if (!w || !fn || !out || !is_usual(a) || is_turn(w->created)) [[unlikely]]
+    if (!w || !is_plain_joinable(a) || (with_context_at_once >> a.technique & 1)) [[unlikely]]
+        return create_with_context(out, a, fn, arg);
+    if (!fn) [[unlikely]]
+        return EINVAL;
+    if (!out) [[unlikely]]
+        return EINVAL;
+    descriptor_list &free = caches[w->hart].descriptors;
+    thread *t = free.first;
+    if (!t) [[unlikely]]
         return create_slowly(out, a, fn, arg);
-    hart_cache &cache = caches[w->hart];
-    const bool eager = techniques[a.technique].eager;
-    if (!cache.descriptors.first || (eager && (!is_plain(a) || !cache.contexts[0].first))) [[unlikely]]
-        return create_slowly(out, a, fn, arg);
-    thread *t = cache.descriptors.pop();
-    dress(t, w->owner, a, fn);
-    if (eager) t->c = cache.contexts[0].pop();
+    free.drop_first();
+    t->kind = 0;
+    dress_plainly(t, w->owner, a, fn);
     t->value = arg;
-    *out = t; // before it runs: child-first it may be over when launch returns
-    return launch(t, k, w);
+    *out = t;
+    w->add_created();
+    if (!w->fresh.push_if_room(t)) [[unlikely]]
+        return push_slowly(w, t);
+    return w->owner->could_use_harts() ? call_help(w->owner) : 0;
 }
 
 int comity_thread_join(comity_thread_t *handle, void **result) {
     auto *t = static_cast<thread *>(handle);
     carrier *k = core::current_carrier();
-    const std::uintptr_t state = t->join.get();
-    if (state != end_word::ended) {
-        slot *w = k ? work_of(k) : nullptr;
-        if (state == end_word::open && w && w->owner == t->owner && may_run(t, k) && w->fresh.pop_if(t)) {
-            context *c = k->current;
-            if (is_turn(w->ended)) [[unlikely]]
-                comity_thread_yield();
-            how(t).run_for(t, c);
-        } else if (const int error = wait_for_end(t, state)) {
-            return error;
-        }
-        k = core::current_carrier();
-    }
-    if (result) *result = t->value;
-    dispose(t, k && k->carried ? k : nullptr);
-    if (const slot *w = k ? work_of(k) : nullptr; w && w->owner->implicit) [[unlikely]]
-        end_if_idle(k);
-    return 0;
+    return t->join.get() == end_word::ended ? take_result(t, k, result) : join_living(t, k, result);
 }
 
 int comity_thread_detach(comity_thread_t *handle) {

@@ -33,9 +33,10 @@ struct alignas(64) comity_thread : comity::unit {
     std::atomic<comity::interruption *> waits{nullptr};
     alignas(16) std::byte data[COMITY_THREAD_DATA];
 
-    // kind: it needs a full context; a cancellation point returns to it (attr.unwinds).
-    static constexpr std::uint8_t with_tls = 1, that_unwinds = 2;
+    // kind: it needs a full context; a cancellation point returns to it (attr.unwinds); its technique is eager.
+    static constexpr std::uint8_t with_tls = 1, that_unwinds = 2, that_has_context = 4;
     bool own_tls() const noexcept { return kind & with_tls; }
+    bool has_context() const noexcept { return kind & that_has_context; }
     bool unwinds() const noexcept { return kind & that_unwinds; }
 };
 
@@ -61,6 +62,12 @@ struct technique {
 inline constexpr unsigned number_of_techniques = 14;
 [[gnu::visibility(
     "hidden")]] extern const technique techniques[number_of_techniques]; // by comity_technique_t; technique/table.cpp
+// A bit for each technique that is eager or child-first: its threads have a context from their creation on. table.cpp
+// checks it.
+inline constexpr std::uint32_t with_context_at_once = 1U << COMITY_TECHNIQUE_FULL | 1U << COMITY_TECHNIQUE_ROC |
+                                                      1U << COMITY_TECHNIQUE_SS | 1U << COMITY_TECHNIQUE_C_FULL |
+                                                      1U << COMITY_TECHNIQUE_C_FULL_E | 1U << COMITY_TECHNIQUE_C_ROC |
+                                                      1U << COMITY_TECHNIQUE_C_ROC_E;
 inline const technique &how(const thread *t) noexcept { return techniques[t->how]; }
 
 // Before the thread ends: destructors of its keys, and what else it wants done. May switch.

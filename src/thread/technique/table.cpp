@@ -30,6 +30,12 @@ constexpr technique techniques[number_of_techniques] = {
     {run_plain_by_call, run_by_call<false>, run_where_it_pays, nullptr, false},
 };
 
+static_assert([] {
+    for (unsigned i = 0; i < number_of_techniques; ++i)
+        if ((techniques[i].eager || techniques[i].start) != (with_context_at_once >> i & 1)) return false;
+    return true;
+}());
+
 // ---- One after the other
 
 void run_plain_threads(void *argument) noexcept {
@@ -67,6 +73,12 @@ void leave_to(core::context *c, core::context *next) noexcept {
 }
 
 // ---- What they share
+
+core::context *tell_waiter(std::uintptr_t found, thread *t, core::carrier *k) noexcept {
+    if (found != end_word::detached) return waiter_for(found, k, work_of(k)->owner);
+    dispose(t, k);
+    return nullptr;
+}
 
 namespace {
 

@@ -58,17 +58,15 @@ inline void dispose(thread *t, core::carrier *k) noexcept {
     give_back_descriptor(t, k);
 }
 
+// Somebody waits for the thread, which has ended, or nobody ever will: what publish_end found in its word.
+core::context *tell_waiter(std::uintptr_t found, thread *t, core::carrier *k) noexcept;
 // Counts the thread as ended and tells who waits for it. Returns a context that waits and that can go on on this hart
 // (the caller resumes it), else null. The thread may be gone afterwards.
-inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
+[[gnu::always_inline]] inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
     unit_scheduler::slot *w = work_of(k);
     w->add_ended();
-    const std::uintptr_t before = t->join.end(w->owner);
-    if (before == end_word::open) [[likely]]
-        return nullptr;
-    if (before != end_word::detached) return waiter_for(before, k, w->owner);
-    dispose(t, k);
-    return nullptr;
+    const std::uintptr_t found = t->join.end(w->owner);
+    return found == end_word::open ? nullptr : tell_waiter(found, t, k);
 }
 
 // On the transition context: the thread has left its context for good, and has ended. Goes on with who waits for it, if
@@ -86,12 +84,13 @@ inline void finish(thread *t, core::carrier *k) noexcept {
 // it is started in the same way as what has just ended there. Null: none, or it is the turn of something else.
 [[gnu::always_inline]] inline thread *next_alike(unit_scheduler::slot *w,
                                                  void (*run)(unit *, core::carrier *) noexcept) noexcept {
-    if (!w->take_turn_at_home()) return nullptr;
-    if (w->turns.load(std::memory_order_relaxed) % 4 == 0 && w->ready.load(std::memory_order_relaxed) != 0) return nullptr;
+    const unsigned turn = w->take_turn_at_home();
+    if (turn % 4 == 0) {
+        if (turn == 0 || w->ready.load(std::memory_order_relaxed) != 0) return nullptr;
+        if (w->owner->could_use_harts() && w->fresh.size() > 1) [[unlikely]]
+            w->owner->hooks->units->call_help(w->owner);
+    }
     unit *u = w->pop_if_run_by(run);
-    if (!u) return nullptr;
-    if (w->owner->could_use_harts() && !w->fresh.empty()) [[unlikely]]
-        w->owner->hooks->units->call_help(w->owner);
     return static_cast<thread *>(static_cast<comity_thread *>(u));
 }
 
