@@ -46,6 +46,8 @@ public:
     // Is there somebody without any hart, so that even the last one of a root should go? And can a worker bring it
     // back? The caller carries `h` in a root.
     COMITY_SHARED bool should_have_the_last(hart *h) noexcept;
+    // Has the hart, which is the caller's, a worker? Makes one if there are kernel threads to be had.
+    COMITY_SHARED bool has_worker(hart *h) noexcept;
     unsigned idle_count() const noexcept;
 
     // The calling carrier, on its transition context, carries hart `id` from now on in place of its own, if that one is
@@ -72,7 +74,6 @@ private:
     carrier *pop_waiter() noexcept;
     bool remove_waiter(carrier *k) noexcept;
     static void give(hart *h, carrier *to, sched *into) noexcept;
-    bool has_worker(hart *h) noexcept;
     bool serve_demand(hart *h) noexcept;
     void wait_for_hart(carrier *k) noexcept;
 

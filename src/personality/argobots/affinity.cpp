@@ -13,11 +13,14 @@ namespace {
 
 std::atomic<std::uint64_t> last_id{0};
 
+// As the kernel does it, which Argobots asks: CPUs that the process may not use are left out, but one must be left.
+// Programs name CPUs 0 to 15 in order to say anywhere.
 int make_set(int n, const int *cpuids, sys::cpu_set &set) {
     for (int i = 0; i < n; ++i) {
-        CHECK(sys::process_cpus().has(cpuids[i]), ABT_ERR_CPUID);
-        set.add(cpuids[i]);
+        CHECK(cpuids[i] >= 0, ABT_ERR_CPUID);
+        if (sys::process_cpus().has(cpuids[i])) set.add(cpuids[i]);
     }
+    CHECK(n == 0 || set.count() != 0, ABT_ERR_CPUID);
     return ABT_SUCCESS;
 }
 

@@ -3,9 +3,11 @@
 #include "core/base.hpp"
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
+#include "personality/argobots/registry.hpp"
 #include "personality/argobots/work.hpp"
 
 #include <new>
+#include <utility>
 
 namespace comity::abt {
 
@@ -106,13 +108,15 @@ void streams::enqueue(context *c) noexcept {
     lock_.unlock();
 }
 
-context *streams::pop_ready() noexcept {
+context *streams::pop_ready(bool primary_only) noexcept {
     if (ready_.load(std::memory_order_relaxed) == 0) return nullptr;
     lock_.lock();
-    context *c = first_;
+    context *before = nullptr, *c = first_;
+    if (primary_only)
+        while (c && c != primary->stack) before = std::exchange(c, c->next);
     if (c) {
-        first_ = c->next;
-        if (!first_) last_ = nullptr;
+        (before ? before->next : first_) = c->next;
+        if (last_ == c) last_ = before;
         ready_.store(ready_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
     lock_.unlock();
@@ -159,7 +163,9 @@ void streams::next(carrier *k) noexcept {
         turns_.store(turn + 1, std::memory_order_relaxed);
         if (turn % 2) go_home(k);
         if (turn % 16 == 15) enter_child(k);
-        if (context *c = pop_ready()) {
+        const bool primary_only = keeps_to_primary(k);
+        if (context *c = pop_ready(primary_only)) {
+            if (ready_.load(std::memory_order_relaxed) != 0) call_hart(); // it may have been called for several
             auto *t = static_cast<thread *>(c->local);
             go_to_place(k, t->on);
             t->on->since = sys::ticks();
@@ -169,10 +175,21 @@ void streams::next(carrier *k) noexcept {
         }
         go_home(k);
         enter_child(k);
+        if (primary_only && ready_.load(std::memory_order_relaxed) != 0) { // the others', for a worker
+            leave_place(k);
+            core::give_way(k);
+        }
         if (wait_for_work(k)) continue;
         leave_place(k);
         core::yield(k);
     }
+}
+
+// Where each stream can have a hart, the main ULT's thread carries the primary stream only: another's ULT may wait for
+// the main ULT in a loop of its own, and no other thread can run that one.
+bool streams::keeps_to_primary(const carrier *k) const noexcept {
+    return k == main_context->home && k->adopted && parent == &base() && count_streams() <= static_cast<int>(harts_) &&
+           base().has_worker(k->carried);
 }
 
 // Both return if there is none.

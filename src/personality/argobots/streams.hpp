@@ -62,7 +62,8 @@ private:
     static void leave_place(carrier *k) noexcept {
         if (k->bound) core::run_on(k, nullptr, 0);
     }
-    context *pop_ready() noexcept;
+    context *pop_ready(bool primary_only) noexcept;
+    bool keeps_to_primary(const carrier *k) const noexcept;
     void enqueue(context *c) noexcept;
     void call_hart() noexcept;
     bool wait_for_work(carrier *k) noexcept;

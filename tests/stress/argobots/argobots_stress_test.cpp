@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -46,6 +49,62 @@ TEST_F(argobots_stress, streams_that_sleep_are_woken_by_every_push) {
         OK(ABT_thread_free(&t));
     }
     EXPECT_EQ(rounds, ran.load());
+}
+
+// With as many harts as streams, each stream has one: ULTs may wait for each other without telling Argobots.
+struct meeting {
+    unsigned wanted = 0;
+    std::atomic<unsigned> here{0};
+    std::atomic<bool> late{false};
+    ABT_pool of_primary = ABT_POOL_NULL;
+    ABT_thread last = ABT_THREAD_NULL;
+
+    void await_all() {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        ++here;
+        while (here < wanted && !late)
+            if (std::chrono::steady_clock::now() > until) late = true;
+    }
+};
+
+TEST_F(argobots_stress, streams_run_side_by_side_while_there_are_harts) {
+    meeting m;
+    m.wanted = static_cast<unsigned>(std::atoi(std::getenv("COMITY_HARTS")));
+    add(ABT_SCHED_BASIC, static_cast<int>(m.wanted) - 1);
+    ABT_xstream primary = ABT_XSTREAM_NULL;
+    OK(ABT_self_get_xstream(&primary));
+    OK(ABT_xstream_get_main_pools(primary, 1, &m.of_primary));
+    const auto attend = [](void *arg) {
+        ABT_thread_yield();
+        static_cast<meeting *>(arg)->await_all();
+    };
+    // The primary stream sleeps by then: its thread, which comes for it, may meet another stream first.
+    const auto call_the_last = [](void *arg) {
+        auto *m = static_cast<meeting *>(arg);
+        ABT_thread_yield();
+        while (m->here < m->wanted - 2) {
+        }
+        EXPECT_EQ(ABT_SUCCESS, ABT_thread_create(
+                                   m->of_primary, [](void *to) { static_cast<meeting *>(to)->await_all(); }, m,
+                                   ABT_THREAD_ATTR_NULL, &m->last));
+        m->await_all();
+    };
+    const auto nothing = [](void *) { ABT_thread_yield(); };
+    for (int round = 0; round < 60 && !m.late; ++round) {
+        m.here = 0;
+        std::vector<ABT_thread> all;
+        for (ABT_pool p : pools)
+            for (int i = 0; i < 3; ++i) {
+                ABT_thread t = ABT_THREAD_NULL;
+                void (*const fn)(void *) = i != 1 ? nothing : p == pools.front() ? call_the_last : attend;
+                OK(ABT_thread_create(p, fn, &m, ABT_THREAD_ATTR_NULL, &t));
+                all.push_back(t);
+            }
+        for (ABT_thread &t : all) OK(ABT_thread_free(&t));
+        OK(ABT_thread_free(&m.last));
+        if (round % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2)); // the others sleep meanwhile
+    }
+    EXPECT_FALSE(m.late) << "a stream had no hart";
 }
 
 TEST_F(argobots_stress, threads_of_the_program_and_ults_meet_at_every_object) {

@@ -84,6 +84,19 @@ TEST_F(argobots, the_affinity_of_a_stream_is_what_was_set) {
     EXPECT_EQ(ABT_TRUE, has);
 }
 
+TEST_F(argobots, cpus_that_are_not_there_are_left_out) {
+    std::vector<int> cpus{at_start.back(), 8190, 8191};
+    OK(ABT_xstream_set_affinity(streams[0], static_cast<int>(cpus.size()), cpus.data()));
+    EXPECT_EQ(std::vector<int>{at_start.back()}, own_mask());
+    int n = 0;
+    OK(ABT_xstream_get_affinity(streams[0], 0, nullptr, &n));
+    EXPECT_EQ(1, n);
+    EXPECT_EQ(ABT_ERR_CPUID, ABT_xstream_set_affinity(streams[0], 2, &cpus[1])) << "none is left";
+    cpus[1] = -1;
+    EXPECT_EQ(ABT_ERR_CPUID, ABT_xstream_set_affinity(streams[0], 2, cpus.data())) << "a negative one";
+    OK(ABT_xstream_set_affinity(streams[0], 0, nullptr));
+}
+
 TEST(argobots_affinity, a_thread_has_its_own_mask_after_the_end) {
     OK(ABT_init(0, nullptr));
     ABT_xstream s = ABT_XSTREAM_NULL;
