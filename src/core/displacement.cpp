@@ -88,7 +88,7 @@ void interrupt_running(carrier *k, bool for_others) noexcept {
     switch (d.step.load(std::memory_order_acquire)) { // acquire[displacement]
     case state::told:
         if (is_protected(d.pc)) {
-            d.step.store(state::asked, std::memory_order_relaxed);
+            d.step.store(state::asked, std::memory_order_release); // release[displacement]
             break;
         }
         d.for_others = for_others;
