@@ -23,11 +23,12 @@
         stmxcsr (%rsp); \
         fnstcw  4(%rsp)
 
-        /* Loading a control word that is already in force costs tens of cycles, so compare first. `live`: the control words in
-           force, as FRAME_SAVE stores them. */
+        /* Loading a control word that is already in force costs tens of cycles, so compare first. MXCSR's low six bits are
+           status flags, which no function preserves. `live`: the control words in force, as FRAME_SAVE stores them. */
 #define FRAME_RESTORE(live) \
         movl    live, %eax; \
-        cmpl    (%rsp), %eax; \
+        xorl    (%rsp), %eax; \
+        testl   $0xffc0, %eax; \
         je      1f; \
         ldmxcsr (%rsp); \
 1:      movzwl  4+live, %eax; \

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cfenv>
 #include <cstdint>
 #include <numeric>
 #include <thread>
@@ -265,6 +266,30 @@ TEST_P(thread_kinds, errno_stays_with_a_thread_that_has_its_own_tls) {
             },
             number(i)));
     for (comity_thread_t *t : threads) EXPECT_EQ(join(t), number(1));
+    comity_threads_end();
+}
+
+TEST_P(thread_kinds, the_rounding_mode_stays_with_a_thread) {
+    const int before = std::fegetround();
+    ASSERT_EQ(comity_threads_begin(), 0);
+    std::vector<comity_thread_t *> threads;
+    for (std::uintptr_t i = 0; i < 20; ++i)
+        threads.push_back(create(
+            [](void *p) -> void * {
+                const int mine = reinterpret_cast<std::uintptr_t>(p) % 2 ? FE_UPWARD : FE_DOWNWARD;
+                std::fesetround(mine);
+                volatile double one = 1, three = 3;
+                const double third = one / three; // inexact: raises a flag, which the switch does not look at
+                bool same = true;
+                for (int round = 0; round < 20; ++round) {
+                    comity_thread_yield();
+                    same = same && std::fegetround() == mine && one / three == third;
+                }
+                return number(same);
+            },
+            number(i)));
+    for (comity_thread_t *t : threads) EXPECT_EQ(join(t), number(1));
+    EXPECT_EQ(std::fegetround(), before);
     comity_threads_end();
 }
 
