@@ -1,7 +1,7 @@
 # The benchmarks of user-level threads: bench/WORKLOAD/LIBRARY.cpp becomes build/PRESET/bench/WORKLOAD/LIBRARY for each library
 # that is found. Comity's programs, and those that need no other library, are built by default: the tests run them. The peers'
 # are built by the target bench_programs only. A peer that is missing is left out, with a line that says so.
-set(bench_workloads forkjoin yield fib nqueens uts matmul mutex barrier pingpong wake parked)
+set(bench_workloads forkjoin yield switch fib nqueens uts matmul mutex barrier pingpong wake parked)
 set(bench_libraries call serial pthread comity)
 set(bench_missing "")
 
@@ -28,6 +28,7 @@ target_link_libraries(bench_peer_comity INTERFACE comity::comity)
 find_package(Boost 1.70 QUIET COMPONENTS fiber context)
 if(TARGET Boost::fiber)
   bench_take(boost_fiber Boost::fiber Boost::context)
+  bench_take(boost_context Boost::context)
 endif()
 find_package(TBB QUIET CONFIG)
 if(TARGET TBB::tbb)
@@ -40,7 +41,7 @@ endif()
 bench_find(argobots abt.h abt Argobots)
 bench_find(massivethreads myth/myth.h myth MassiveThreads)
 bench_find(qthreads qthread/qthread.h qthread Qthreads)
-foreach(peer boost_fiber tbb libfork argobots massivethreads qthreads)
+foreach(peer boost_fiber boost_context tbb libfork argobots massivethreads qthreads)
   if(TARGET bench_peer_${peer})
     list(APPEND bench_libraries ${peer})
   else()
@@ -70,6 +71,9 @@ foreach(workload ${bench_workloads})
     endif()
   endforeach()
 endforeach()
+
+# The switch itself is not part of the interface.
+target_link_libraries(bench_switch_comity PRIVATE comity_internal)
 
 # Small stacks have no room for the first call of a function that is bound lazily.
 target_link_options(bench_parked_comity PRIVATE -Wl,-z,now)

@@ -43,6 +43,7 @@ LIBRARIES: Sequence[Tuple[str, str, Sequence[Tuple[str, Sequence[str], Mapping[s
     ("call", "call through a pointer (floor)", [("only", [], {})]),
     ("serial", "serial calls (floor)", [("only", [], {})]),
     ("pthread", "pthreads", [("only", [], {})]),
+    ("boost_context", "Boost.Context", [("only", [], {})]),
     ("boost_fiber", "Boost.Fiber", [("shared work", [], {}), ("work stealing", [], {"BENCH_BOOST": "stealing"})]),
     ("tbb", "oneTBB", [("only", [], {})]),
     ("rayon", "rayon", [("only", [], {})]),

@@ -141,8 +141,10 @@ OTHER_CASES = [
          [*YIELDING_SUBJECTS, "pthread", "boost_fiber", "argobots", "massivethreads", "qthreads", "go"], "cycles", "cycles",
          [goal(25), ratio(25 / 41, "massivethreads"), ratio(25 / 60, "argobots"), ratio(25 / 147, "boost_fiber"), ratio(25 / 147, "go")],
          ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
-    Case("yield-to", "direct switch between two threads", SWITCH, "yield", ["--direct", "1"], YIELDING_SUBJECTS, "cycles", "cycles",
-         [goal(14)], ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
+    Case("yield-to", "yield to a thread by name", SWITCH, "yield", ["--direct", "1"], YIELDING_SUBJECTS, "cycles", "cycles",
+         [], ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
+    Case("switch", "direct switch between two stacks", SWITCH, "switch", [], ["comity", "boost_context"], "cycles", "cycles",
+         [goal(14), ratio(1, "boost_context")], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
     Case("mutex-16", "mutex, 16 threads, an operation", SYNC, "mutex", ["--threads", "16"], [*SYNC_PEERS, "qthreads"], "ns", "ns",
          [goal(15), ratio(15 / 17, "pthread"), ratio(15 / 13, "go")], ["context_switches"], sampled=False, quick=["--budget-s", "0.1"]),
     _barrier(2, 90, 200, 213, 97),
@@ -176,5 +178,5 @@ EXPLANATION = (
     "a ratio to a peer in the same run; a *goal* is a figure from another machine, or what a peer reached there."
 )
 
-THREADS_SUITE = Suite("threads", "User-level threads", [*forkjoin_points(), *OTHER_CASES[:2], *TREE_CASES, *OTHER_CASES[2:]], "comity",
+THREADS_SUITE = Suite("threads", "User-level threads", [*forkjoin_points(), *OTHER_CASES[:3], *TREE_CASES, *OTHER_CASES[3:]], "comity",
                       explanation=EXPLANATION, contenders_as_rows=True)

@@ -25,9 +25,9 @@ struct unit_hooks {
     void (*yield)(unit_scheduler *self, context *c) noexcept;
     // What the hart does next; on the transition context.
     void (*next)(unit_scheduler *self, carrier *k) noexcept;
-    // Takes the context that runs `what` (context::runs) out of those that the calling hart would go on with; null: it
-    // is not among them. May be null: the scheduler cannot look for one.
-    context *(*take)(unit_scheduler *self, const void *what) noexcept = nullptr;
+    // `c` lets the context that runs `what` (context::runs) go on, and stands behind others. False: it is not among
+    // those that the calling hart would go on with. Switches. May be null: the scheduler cannot look for one.
+    bool (*yield_to)(unit_scheduler *self, context *c, const void *what) noexcept = nullptr;
     // The context, which is off its stack, may go on, best on the hart with this number. May be null.
     void (*put_on)(unit_scheduler *self, context *c, unsigned hart) noexcept = nullptr;
     // A fresh unit from somebody who works for another scheduler, and may hold no hart; null: it is in one of the

@@ -40,7 +40,7 @@ constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s) noexcept { as_own(s)->call_help(); },
     [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
     [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); },
-    [](unit_scheduler *s, const void *what) noexcept { return as_own(s)->take(what); },
+    [](unit_scheduler *s, context *c, const void *what) noexcept { return as_own(s)->yield_to(c, what); },
     [](unit_scheduler *s, context *c, unsigned hart) noexcept { as_own(s)->put_on(c, hart); },
     [](unit_scheduler *s, unit *u) noexcept { as_own(s)->accept(u); }};
 
@@ -260,17 +260,6 @@ void work_stealing::unlink(slot &s, context *before, const context *c) noexcept 
     uncount_kept(s, c);
 }
 
-context *work_stealing::take(const void *what) noexcept {
-    slot &own = *work_of(core::current_carrier());
-    const bool shared = needs_lock(own);
-    if (shared) own.lock.lock();
-    context *before = nullptr, *c = own.first;
-    while (c && c->runs != what) before = std::exchange(c, c->next);
-    if (c) unlink(own, before, c);
-    if (shared) own.lock.unlock();
-    return c;
-}
-
 // Different from time to time, for the choice among those that are equally near.
 static unsigned some_number() noexcept { return static_cast<unsigned>(sys::ticks() * 0x9e3779b97f4a7c15U >> 40); }
 
@@ -452,16 +441,48 @@ bool work_stealing::yield(context *c) noexcept {
             return true;
         }
     }
-    if (alone() && !c->home && own.first) { // nobody takes it before it is off its stack
-        context *other = own.first;
-        c->next = nullptr;
-        own.last->next = c;
-        own.last = c;
-        own.first = other->next;
-        core::switch_to(c, other, core::arch::comity_arch_nothing, nullptr);
+    if (alone() && !c->home && own.first) {
+        change_places(own, c);
         return true;
     }
     return yield_to_shared(k, c, own);
+}
+
+// With one hart: the first goes on, and `c` stands behind the others; nobody takes it before it is off its stack.
+void work_stealing::change_places(slot &own, context *c) noexcept {
+    context *first = own.first;
+    c->next = nullptr;
+    own.last->next = c;
+    own.last = c;
+    own.first = first->next;
+    core::switch_to(c, first, core::arch::comity_arch_nothing, nullptr);
+}
+
+bool work_stealing::yield_to(context *c, const void *what) noexcept {
+    slot &own = *work_of(c->on);
+    if (alone() && !c->home && own.first && own.first->runs == what) {
+        change_places(own, c);
+        return true;
+    }
+    context *other = take(own, what);
+    if (other) core::switch_to(c, other, put_back_yielded, c);
+    return other;
+}
+
+context *work_stealing::take(slot &own, const void *what) noexcept {
+    const bool shared = needs_lock(own);
+    if (shared) own.lock.lock();
+    context *before = nullptr, *c = own.first;
+    while (c && c->runs != what) before = std::exchange(c, c->next);
+    if (c) unlink(own, before, c);
+    if (shared) own.lock.unlock();
+    return c;
+}
+
+// On the stack of who goes on.
+void work_stealing::put_back_yielded(void *c) {
+    auto *before = static_cast<context *>(c);
+    static_cast<work_stealing *>(before->owner)->put_back(before);
 }
 
 // `from`, which waits for something, stops and one that has started goes on. Every few turns not, to look around.
@@ -480,11 +501,7 @@ bool work_stealing::switch_to_started(slot &own, context *from, core::arch::afte
 
 // Where others may take what is ready.
 bool work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept {
-    const auto put_back = [](void *self) {
-        auto *before = static_cast<context *>(self);
-        static_cast<work_stealing *>(before->owner)->put_back(before);
-    };
-    if (switch_to_started(own, c, put_back, c)) return true;
+    if (switch_to_started(own, c, put_back_yielded, c)) return true;
     const bool fresh = !own.fresh.empty();
     if (!fresh && !has_work(k)) return false;
     core::pause(c, fresh ? yield_to_fresh : yield_to_any, this);

@@ -41,8 +41,8 @@ public:
     bool yield(context *c) noexcept;
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
     void make_ready(context *first, context *last, unsigned n) noexcept;
-    // unit_hooks::take and put_on.
-    context *take(const void *what) noexcept;
+    // unit_hooks::yield_to and put_on.
+    bool yield_to(context *c, const void *what) noexcept;
     void put_on(context *c, unsigned hart) noexcept;
     void accept(unit *u) noexcept; // unit_hooks::accept
     void child_wants(core::sched *child) noexcept;
@@ -72,6 +72,9 @@ private:
     void look_beyond(carrier *k) noexcept;
     bool has_queued(const slot *own = nullptr) noexcept;
     void put_back(context *c) noexcept;
+    static void put_back_yielded(void *c);
+    static void change_places(slot &own, context *c) noexcept;
+    context *take(slot &own, const void *what) noexcept;
     void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
     static void count_kept(slot &s, const context *first) noexcept;
     static void uncount_kept(slot &s, const context *c) noexcept;

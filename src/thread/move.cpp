@@ -25,7 +25,7 @@ int find_place(place &p) noexcept {
     p.c = p.k->current;
     if (p.c == &p.k->transition || p.c->owner != p.work->owner) return EPERM;
     const core::unit_hooks *hooks = p.work->owner->hooks->units;
-    return hooks->take && hooks->put_on ? 0 : ENOTSUP;
+    return hooks->yield_to && hooks->put_on ? 0 : ENOTSUP;
 }
 
 // On the transition context: once the caller is put on a hart it may be resumed, and its stack gone.
@@ -36,11 +36,6 @@ void go_to_unit(context *c, void *t) {
     s->hooks->units->put_on(s, c, work_of(k)->hart);
     u->run(u, k);
     s->hooks->units->next(s, core::current_carrier());
-}
-// On the stack of the context that goes on.
-void left_behind(void *from) {
-    unit_scheduler::slot *w = work_of(core::current_carrier());
-    w->owner->hooks->units->put_on(w->owner, static_cast<context *>(from), w->hart);
 }
 void go_to_hart(context *c, void *hart) {
     carrier *k = core::current_carrier();
@@ -83,10 +78,7 @@ int comity_thread_yield_to(comity_thread_t *handle) {
         core::pause(p.c, go_to_unit, t);
         return 0;
     }
-    context *other = p.work->owner->hooks->units->take(p.work->owner, t);
-    if (!other) return EBUSY;
-    core::switch_to(p.c, other, left_behind, p.c);
-    return 0;
+    return p.work->owner->hooks->units->yield_to(p.work->owner, p.c, t) ? 0 : EBUSY;
 }
 
 int comity_thread_migrate(int hart) {
