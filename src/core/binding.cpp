@@ -27,6 +27,7 @@ struct place {
 std::atomic<place *> places{nullptr}; // one for each hart, made with the first binding, under making
 spinlock making;
 std::atomic<bool> complained{false};
+std::atomic<bool> threads_are_bound{false}; // some was sent somewhere by itself; never false again
 
 place *get_places() noexcept { return places.load(std::memory_order_acquire); } // acquire[places]
 
@@ -49,6 +50,10 @@ void set_cpus(int id, const sys::cpu_set &cpus) noexcept {
     const int error = sys::set_thread_cpus(id, cpus);
     if (error != 0 && !complained.exchange(true, std::memory_order_relaxed))
         sys::warn("a hart cannot be bound (error %d): the process may no longer use its cores", error);
+}
+
+int send_here(const sys::cpu_set &cpus) noexcept {
+    return sys::machine().is_this_machine() ? sys::set_thread_cpus(0, cpus) : 0;
 }
 
 sys::cpu_set cpus_or_all(const place &p) noexcept {
@@ -103,7 +108,7 @@ void bind_slowly(carrier *k) noexcept {
         return; // it has followed the hart since, or knows of no change
     if (b.hart >= 0)
         drop_thread(all[b.hart], k);
-    else if (k->adopted && !b.place)
+    else if (k->adopted && !b.place && !b.home)
         sys::get_thread_cpus(0, b.outside);
     b.place = 0;
     b.version = version; // what follow() finds is newer, if anything
@@ -117,13 +122,15 @@ void unbind_slowly(carrier *k) noexcept {
     if (b.hart >= 0) drop_thread(get_places()[b.hart], k);
     b.hart = -1;
     b.place = 0;
-    sys::set_thread_cpus(0, b.outside);
+    send_here(b.outside);
 }
 
 // A thread that was sent somewhere follows no hart meanwhile.
 int run_on(carrier *k, const sys::cpu_set *cpus, std::uint64_t id) noexcept {
     if (!k->bound && (!cpus || !(k->bound = new (std::nothrow) binding))) return cpus ? ENOMEM : 0;
     binding &b = *k->bound;
+    const std::uint64_t at_home = k->adopted && b.hart < 0 ? b.home : 0; // its own mask says the same
+    if (cpus && at_home == id) return b.place ? run_on(k, nullptr, 0) : 0;
     if (b.place == (cpus ? id : 0)) return 0;
     if (!cpus) {
         if (harts_are_bound.load(std::memory_order_relaxed)) {
@@ -131,15 +138,25 @@ int run_on(carrier *k, const sys::cpu_set *cpus, std::uint64_t id) noexcept {
             return 0;
         }
         b.place = 0;
-        return sys::set_thread_cpus(0, k->adopted ? b.outside : sys::process_cpus());
+        return send_here(k->adopted ? b.outside : sys::process_cpus());
     }
     if (b.hart >= 0)
         drop_thread(get_places()[b.hart], k);
-    else if (k->adopted && !b.place)
+    else if (k->adopted && !b.place && !b.home)
         sys::get_thread_cpus(0, b.outside);
     b.hart = -1;
     b.place = id;
-    return sys::set_thread_cpus(0, *cpus);
+    threads_are_bound.store(true, std::memory_order_relaxed);
+    return send_here(*cpus);
+}
+
+int settle(carrier *k, const sys::cpu_set &cpus, std::uint64_t id) noexcept {
+    if (!k->bound && !(k->bound = new (std::nothrow) binding)) return ENOMEM;
+    binding &b = *k->bound;
+    b.outside = cpus;
+    b.home = id;
+    threads_are_bound.store(true, std::memory_order_relaxed);
+    return b.hart >= 0 || b.place ? 0 : send_here(cpus); // else when it leaves
 }
 
 void forget_binding(carrier *k) noexcept {
@@ -150,7 +167,8 @@ void forget_binding(carrier *k) noexcept {
 }
 
 void run_anywhere() noexcept {
-    if (harts_are_bound.load(std::memory_order_relaxed)) set_cpus(0, sys::process_cpus());
+    if (harts_are_bound.load(std::memory_order_relaxed) || threads_are_bound.load(std::memory_order_relaxed))
+        set_cpus(0, sys::process_cpus());
 }
 
 void binding_after_fork(carrier *survivor) noexcept {

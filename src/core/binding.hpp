@@ -16,6 +16,7 @@ struct binding {
     sys::cpu_set outside;      // adopted: its own mask, to be given back
     std::uint32_t version = 0; // of the hart's CPUs, when it began to follow it
     std::uint64_t place = 0;   // where it was sent by run_on; 0: nowhere
+    std::uint64_t home = 0;    // adopted: stands for `outside`, as ids of run_on do; 0: nobody knows what that is
     int hart = -1;             // the one whose CPUs its kernel thread has; -1: none's
 };
 
@@ -41,6 +42,8 @@ inline void unbind(carrier *k) noexcept {
 // elsewhere, takes up another hart or leaves Comity; null: where its hart does. `id` stands for the set, never for
 // another one, and is not 0: the same again costs nothing. 0 or an error number.
 COMITY_SHARED int run_on(carrier *k, const sys::cpu_set *cpus, std::uint64_t id) noexcept;
+// The calling adopted thread runs on these CPUs also outside Comity, from now on. `id` as above. 0 or an error number.
+COMITY_SHARED int settle(carrier *k, const sys::cpu_set &cpus, std::uint64_t id) noexcept;
 // Its kernel thread ends, or nobody will use the carrier any more.
 void forget_binding(carrier *k) noexcept;
 

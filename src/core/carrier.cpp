@@ -1,6 +1,7 @@
 #include "core/carrier.hpp"
 
 #include "core/base.hpp"
+#include "core/binding.hpp"
 #include "core/chaos.hpp"
 #include "core/overflow.hpp"
 #include "core/runtime.hpp"
@@ -345,6 +346,7 @@ namespace {
 void *worker_main(void *argument) {
     auto *k = static_cast<carrier *>(argument);
     sys::name_kernel_thread("comity-hart");
+    run_anywhere(); // until it is given a hart
     init_carrier(k);
     alignas(16) char here[16];
     // Where stacks are not lent its own stack will do.

@@ -17,6 +17,9 @@ public:
     void add(int cpu) noexcept {
         if (in_range(cpu)) words_[word(cpu)] |= bit(cpu);
     }
+    void remove(int cpu) noexcept {
+        if (in_range(cpu)) words_[word(cpu)] &= ~bit(cpu);
+    }
     // The first one that is not less than `from`; -1: there is none.
     COMITY_SHARED int next(int from = 0) const noexcept;
     COMITY_SHARED unsigned count() const noexcept;
@@ -42,7 +45,7 @@ private:
 bool parse_cpu_list(const char *text, cpu_set &set) noexcept;
 
 // The affinity mask of a kernel thread of this process; 0 is the calling one. False: no such thread, or an error.
-bool get_thread_cpus(int thread_id, cpu_set &set) noexcept;
+COMITY_SHARED bool get_thread_cpus(int thread_id, cpu_set &set) noexcept;
 // Binds it. Returns 0 or an error number: EINVAL when none of the CPUs may be used, ESRCH.
 COMITY_SHARED int set_thread_cpus(int thread_id, const cpu_set &set) noexcept;
 

@@ -85,6 +85,7 @@ int team::steal(carrier *k) noexcept {
     for (unsigned i = 0; i < harts; ++i) {
         const unsigned victim = (from + i) % harts;
         if (victim == own || slots_[victim].empty()) continue;
+        if (is_bound() && !may_take(k, slot::end(slots_[victim].range.load(std::memory_order_relaxed)) - 1)) continue;
         if (const int rank = steal_from(slots_[victim], slots_[own]); rank >= 0) {
             ++k->count.steals;
             return rank;
@@ -107,7 +108,8 @@ int team::steal_from(slot &victim, slot &own) noexcept {
     while (slot::begin(r) < slot::end(r)) {
         const std::uint32_t b = slot::begin(r), e = slot::end(r);
         // A gang's ranks may not wait behind one another in a hart's pocket, so of those only the last is taken.
-        const std::uint32_t middle = (r & slot::gang) ? e - 1 : b + (e - b) / 2;
+        // Nor of those that are bound: the others may belong elsewhere.
+        const std::uint32_t middle = (r & slot::gang) || is_bound() ? e - 1 : b + (e - b) / 2;
         if (victim.range.compare_exchange_weak(r, slot::pack(b, middle) | (r & slot::gang), std::memory_order_acq_rel,
                                                std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
@@ -157,6 +159,7 @@ void team::finish(member *m) noexcept {
     if (unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished) &&
         (!master->home || master->home == k)) { // acquire[team-join]
         s.finished = 0;
+        go_to_place(k, 0);
         return core::switch_to(
             c, master, [](void *t) { static_cast<team *>(t)->unfinished_.store(0, std::memory_order_relaxed); }, this);
     }
@@ -179,6 +182,7 @@ bool team::flush(carrier *k) noexcept {
 void team::resume_master(carrier *k) noexcept {
     if (!master->home || master->home == k) {
         unfinished_.store(0, std::memory_order_relaxed);
+        go_to_place(k, 0);
         core::resume(k, master);
     }
     core::post_home(master); // from here on the region may end; the team waits for this hart
@@ -186,7 +190,10 @@ void team::resume_master(carrier *k) noexcept {
 
 // ---- What next
 
-bool team::has_work(carrier *k) const noexcept {
+bool team::has_work(carrier *k) noexcept {
+    if (is_bound())
+        return (ready_count_.load(std::memory_order_relaxed) != 0 && has_ready_for(k)) || !children_.empty() ||
+               has_ranks_for(k) || core::home_ready(k, this);
     return ready_count_.load(std::memory_order_relaxed) != 0 || !children_.empty() || has_ranks() ||
            core::home_ready(k, this);
 }
@@ -227,6 +234,7 @@ void team::enter_child(carrier *k) noexcept {
     core::sched *child = children_.pick();
     if (!child) return;
     slots_[k->carried->id].set_present(false);
+    if (child->hooks != &team_hooks) leave_places(k); // else the child knows where
     core::enter(k, child);
 }
 
@@ -241,8 +249,11 @@ void team::step(carrier *k, bool child_first) noexcept {
             if (flush(k)) resume_master(k); // returns when the master must go on elsewhere
             if (child_first) enter_child(k);
             child_first = false;
-            if (core::home_ready(k, this)) core::go_home(k, this);
-            if (context *c = pop_ready()) core::resume(k, c);
+            if (core::home_ready(k, this)) {
+                leave_places(k);
+                core::go_home(k, this);
+            }
+            if (context *c = pop_ready(k)) core::resume(k, c);
             if (const int rank = claim(k); rank >= 0) resume_member(k, static_cast<unsigned>(rank));
             enter_child(k);
             if (parent != &base()) break;
@@ -258,22 +269,27 @@ void team::step(carrier *k, bool child_first) noexcept {
         }
         slots_[hart].set_present(false);
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
-    } while (has_ranks());
+    } while (is_bound() ? has_ranks_for(k) : has_ranks());
+    leave_places(k);
     core::yield(k);
 }
 
 // ---- Ready contexts
 
-context *team::pop_ready() noexcept {
+// Sends the carrier to its place.
+context *team::pop_ready(carrier *k) noexcept {
     if (ready_count_.load(std::memory_order_relaxed) == 0) return nullptr;
     ready_lock_.lock();
-    context *c = ready_first_;
+    context *before = nullptr;
+    context *c = is_bound() ? ready_for(k, before) : ready_first_;
     if (c) {
-        ready_first_ = c->next;
-        if (!ready_first_) ready_last_ = nullptr;
+        (before ? before->next : ready_first_) = c->next;
+        if (ready_last_ == c) ready_last_ = before;
         ready_count_.store(ready_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
     ready_lock_.unlock();
+    if (c && ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
+        send(k, rank_of(c));
     return c;
 }
 
@@ -309,12 +325,13 @@ bool team::switch_to_ready(context *from, core::arch::after_fn after, void *arg)
     carrier *k = from->on;
     slot &s = slots_[k->carried->id];
     const bool home = from != k->native && core::home_ready(k, this) && k->native->owner == this;
-    context *to = home && !s.went_home ? nullptr : pop_ready();
+    context *to = home && !s.went_home ? nullptr : pop_ready(k);
     if (to) {
         s.went_home = false;
     } else if (home) {
         s.went_home = true;
         core::take_home(k);
+        go_to_place(k, 0);
         to = k->native;
     } else {
         return false;

@@ -31,6 +31,7 @@ void report(int harts) noexcept {
 void member_main(void *argument) {
     auto *m = static_cast<member *>(argument);
     for (;;) {
+        m->of->go_to_place(core::current_carrier(), m->rank);
         m->of->body_(m->of->arg_, m->rank);
         m->of->finish(m);
     }
@@ -59,6 +60,7 @@ void team::destroy() noexcept {
         }
     }
     std::free(members_);
+    free_tables();
     delete[] slots_;
     if (deeper) deeper->destroy();
     delete this;
@@ -84,6 +86,7 @@ unsigned team::grow(unsigned ranks) noexcept {
                           capacity, ranks, error == EAGAIN ? "no more threads to be had" : "no memory for stacks");
             break;
         }
+        m->c->local = m;
         members_[capacity++] = m;
     }
     return capacity;
@@ -97,6 +100,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     arg_ = arg;
     busy = true;
     enter_region(c->on);
+    go_to_place(c->on, 0);
     const unsigned most = ranks < base().hart_count() ? ranks : base().hart_count();
     const int reported = parent == &base() && most > 1 ? static_cast<int>(most) : 0;
     if (reported) report(reported);
@@ -112,6 +116,8 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]]
         await_promoted(ranks);
     leave_region(c->on);
+    if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
+        send_back(c);
     busy = false;
     if (reported) report(-reported);
 }

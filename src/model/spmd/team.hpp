@@ -4,6 +4,7 @@
 // caller's; they are not guaranteed to run at the same time unless the region is a gang.
 #pragma once
 
+#include "sys/cpu_set.hpp"
 #include "sys/shared.hpp"
 
 #include <cstddef>
@@ -33,6 +34,18 @@ enum class region_kind : unsigned char {
 // Runs body(arg, r) for every r in [0, size): the caller is rank 0. Returns when all have returned. May switch; returns
 // on the caller's own kernel thread if the caller is an adopted thread.
 COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative) noexcept;
+
+// Places to which ranks can be bound: sets of CPUs, which live as long as the process, looked up by numbers from 1;
+// null: there is no such place. Any thread, once.
+COMITY_SHARED void set_places(const sys::cpu_set *(*look_up)(unsigned place) noexcept) noexcept;
+// places[r] is where rank r runs in t's next regions, 0 for anywhere; null: all anywhere, as when nothing is said.
+// After prepare.
+COMITY_SHARED void bind_ranks(team *t, const unsigned *places) noexcept;
+// The calling rank runs there from now on, also in the team's next regions. False: the caller is none. May block for a
+// while in the kernel, does not switch.
+COMITY_SHARED bool bind_this_rank(unsigned place) noexcept;
+// The calling thread of the program runs there outside Comity, from now on.
+COMITY_SHARED void settle(unsigned place) noexcept;
 
 // The stack of ranks made from now on, in bytes; 0: COMITY_STACK_SIZE. Any thread, not while regions run.
 COMITY_SHARED void set_stack_size(std::size_t bytes) noexcept;

@@ -4,6 +4,7 @@
 #include "core/child_list.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
+#include "model/spmd/scheduler.hpp"
 #include "model/spmd/team.hpp"
 
 #include <atomic>
@@ -36,7 +37,8 @@ struct alignas(64) slot {
     std::uint8_t yields = 0;
     void *last_arg = nullptr;
     alignas(64) std::atomic<bool> present{
-        false}; // the hart is in this team; written by the owner, read by the master at each start
+        false};                     // the hart is in this team; written by the owner, read by the master at each start
+    std::atomic<unsigned> place{0}; // where the owner runs ranks of this team (places.cpp); written by the owner
 
     void set_present(bool is) noexcept {
         if (present.load(std::memory_order_relaxed) != is) present.store(is, std::memory_order_relaxed);
@@ -58,6 +60,18 @@ struct alignas(64) slot {
 
 void member_main(void *argument); // what a member's context runs
 
+// The place of each rank. Entries are written by the master between regions, and by the rank itself.
+struct place_table {
+    place_table *older;
+    unsigned room;
+    std::atomic<unsigned> *of_rank() noexcept { return reinterpret_cast<std::atomic<unsigned> *>(this + 1); }
+};
+
+// Some rank is or was bound; never false again.
+extern std::atomic<bool> ranks_are_bound;
+// The carrier's kernel thread, the caller, goes to a place; 0: where its hart runs.
+void run_at(carrier *k, unsigned place) noexcept;
+
 class team : public core::sched {
 public:
     static team *create(context *master) noexcept;
@@ -76,7 +90,20 @@ public:
     bool yield_to_others(context *c) noexcept;
     // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that
     // want harts?
-    bool has_work(carrier *k) const noexcept;
+    bool has_work(carrier *k) noexcept;
+    // The hart goes on with that rank: its kernel thread goes to the rank's place.
+    void go_to_place(carrier *k, unsigned rank) noexcept {
+        if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
+            send(k, rank);
+    }
+    void leave_places(carrier *k) noexcept {
+        if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
+            send_away(k);
+    }
+    unsigned rank_of(const context *c) const noexcept; // a rank of this team
+    unsigned place_of(unsigned rank) const noexcept;
+    place_table *make_table(unsigned ranks) noexcept;
+    void send(carrier *k, unsigned rank) noexcept;
     void push_ready(context *first, context *last, unsigned n) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
@@ -114,7 +141,9 @@ public:
     void *arg_ = nullptr;
     std::atomic<std::uint32_t> unfinished_{0};
     unsigned last_size = 0;
-    bool busy = false; // a region runs
+    bool busy = false;                           // a region runs
+    std::atomic<bool> bound_{false};             // its ranks have places; written like them
+    std::atomic<place_table *> places_{nullptr}; // made by the master, or by a rank that binds itself
 
     alignas(64) std::atomic<bool> draining_{false}; // idle harts must leave
     core::spinlock ready_lock_;
@@ -143,12 +172,20 @@ private:
     static member *warn_of_standstill() noexcept;
     static void promoted_ends(void *argument);
     bool has_ranks() const noexcept;
+    bool is_bound() const noexcept { return bound_.load(std::memory_order_relaxed); }
+    void send_away(carrier *k) noexcept;
+    static void send_back(context *c) noexcept;
+    void free_tables() noexcept;
+    bool may_take(const carrier *k, unsigned rank) const noexcept;
+    bool has_ranks_for(const carrier *k) const noexcept;
+    context *ready_for(const carrier *k, context *&before) const noexcept;
+    bool has_ready_for(const carrier *k) noexcept;
     bool home_below(const carrier *k) const noexcept;
     int claim(carrier *k) noexcept;
     int claim_own(carrier *k) noexcept;
     int steal(carrier *k) noexcept;
-    static int steal_from(slot &victim, slot &own) noexcept;
-    context *pop_ready() noexcept;
+    int steal_from(slot &victim, slot &own) noexcept;
+    context *pop_ready(carrier *k) noexcept;
     void enter_child(carrier *k) noexcept;
     bool switch_to_ready(context *from, core::arch::after_fn after, void *arg) noexcept;
     void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;

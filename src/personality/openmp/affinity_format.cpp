@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "core/spinlock.hpp"
+#include "personality/openmp/binding.hpp"
+#include "personality/openmp/places.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
@@ -33,6 +35,16 @@ constexpr field fields[] = {{'t', "team_num"},       {'T', "num_teams"},   {'L',
                             {'n', "thread_num"},     {'N', "num_threads"}, {'a', "ancestor_tnum"},
                             {'H', "host"},           {'P', "process_id"},  {'i', "native_thread_id"},
                             {'A', "thread_affinity"}};
+
+// "0-3,8": as much as there is room for.
+void write_cpus(const sys::cpu_set &cpus, char *text, std::size_t size) noexcept {
+    std::size_t length = 0;
+    for (int first = cpus.next(), last = 0; first >= 0 && length + 1 < size; first = cpus.next(last + 1)) {
+        for (last = first; cpus.has(last + 1);) ++last;
+        const char *format = last > first ? "%s%d-%d" : "%s%d";
+        length += sys::format_text(text + length, size - length, format, length ? "," : "", first, last);
+    }
+}
 
 // The field's value, undecorated.
 void value_of(char letter, char *text, std::size_t size) noexcept {
@@ -72,9 +84,16 @@ void value_of(char letter, char *text, std::size_t size) noexcept {
         sys::format_text(text, size, "%s", host);
         break;
     }
-    case 'A': // ranks are not bound: all cores that the process has
-        sys::format_text(text, size, hart_count() > 1 ? "0-%u" : "0", hart_count() - 1);
+    case 'A': {
+        const int place = placement_of(current()).place;
+        sys::cpu_set cpus;
+        if (place >= 0)
+            cpus = *cpus_of_place(place);
+        else if (!sys::get_thread_cpus(0, cpus))
+            cpus = sys::process_cpus();
+        write_cpus(cpus, text, size);
         break;
+    }
     default:
         sys::format_text(text, size, "undefined");
     }

@@ -49,7 +49,7 @@ void print_places() noexcept {
 }
 
 void print_bind() noexcept {
-    static constexpr const char *kinds[] = {"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD"};
+    static constexpr const char *kinds[] = {"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD", "UNSET"};
     char text[process_icvs::list_size * sizeof "PRIMARY,"];
     std::size_t length = sys::format_text(text, sizeof text, "%s", kinds[process.initial.bind]);
     for (unsigned i = 1; i < process.bind_listed; ++i)

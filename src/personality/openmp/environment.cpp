@@ -10,6 +10,7 @@
 #include "core/displacement.hpp"
 #include "core/spinlock.hpp"
 #include "model/spmd/team.hpp"
+#include "personality/openmp/affinity_environment.hpp"
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
@@ -189,7 +190,7 @@ void reader::proc_bind() noexcept {
         static constexpr struct {
             const char *name;
             std::uint8_t value;
-        } kinds[] = {{"master", 2}, {"primary", 2}, {"close", 3}, {"spread", 4}};
+        } kinds[] = {{"master", 2}, {"primary", 2}, {"close", 3}, {"spread", 4}, {"unset", 5}};
         for (const auto &kind : kinds)
             if (w.is(kind.name)) {
                 if (listed < process_icvs::list_size) values[listed++] = kind.value;
@@ -197,7 +198,8 @@ void reader::proc_bind() noexcept {
             }
         return false;
     };
-    if (!list("OMP_PROC_BIND", "true, false, or a list of primary, master, close and spread", "false", one)) return;
+    if (!list("OMP_PROC_BIND", "true, false, or a list of primary, master, close, spread and unset", "false", one))
+        return;
     std::memcpy(p_.bind, values, listed);
     p_.bind_listed = listed;
     p_.initial.bind = values[0];
@@ -271,15 +273,6 @@ void reader::others() noexcept {
             complain("OMP_WAIT_POLICY", "active or passive", "what suits (a short spin, then none)");
     }
     if (const char *text = look_up_("OMP_AFFINITY_FORMAT")) set_affinity_format(text, std::strlen(text));
-    if (const char *text = look_up_("OMP_PLACES")) {
-        place_list list;
-        if (!read_places(text, sys::machine(), list))
-            complain("OMP_PLACES", "threads, cores, ll_caches, numa_domains or sockets, nor a list of places",
-                     "no places");
-        else if (list.empty())
-            complain("OMP_PLACES", "with a processor that the process may use", "no places");
-        set_places(std::move(list));
-    }
 }
 
 void reader::read_all(bool nested) noexcept {
@@ -289,6 +282,7 @@ void reader::read_all(bool nested) noexcept {
     schedule();
     stack_size();
     others();
+    read_affinity(p_, look_up_);
 }
 
 // The environment of a set-user-id program is not trusted.
@@ -299,7 +293,7 @@ std::uint64_t hash_variables() noexcept {
     std::uint64_t hash = 14695981039346656037u;
     for (char **entry = environ; entry && *entry; ++entry) {
         const char *text = *entry;
-        if (std::strncmp(text, "OMP_", 4) && std::strncmp(text, "GOMP_", 5)) continue;
+        if (std::strncmp(text, "OMP_", 4) && std::strncmp(text, "GOMP_", 5) && std::strncmp(text, "KMP_", 4)) continue;
         do hash = (hash ^ static_cast<unsigned char>(*text)) * 1099511628211u;
         while (*text++);
     }
@@ -340,6 +334,9 @@ void refresh_environment() noexcept {
         process.initial = {};
         process.initial.allocator = allocator;
         process.num_threads_listed = process.bind_listed = 0;
+        process.binds = false;
+        process.teams_bind = 4;
+        set_places({});
         process.cancellation = process.display_affinity = false;
         process.max_task_priority = 0;
         process.stack_size = 0;

@@ -26,7 +26,7 @@ struct icvs {
     bool implicitly_monotonic = false; // static without a modifier, by the environment
     bool dynamic = false;
     std::uint8_t max_active_levels = 1;
-    std::uint8_t bind = 0; // an omp_proc_bind_t
+    std::uint8_t bind = 0; // a bind_policy (binding.hpp)
     int default_device = 0;
     std::uintptr_t allocator = 1; // omp_default_mem_alloc
 };
@@ -40,6 +40,8 @@ struct process_icvs {
     unsigned num_threads_listed = 0;
     std::uint8_t bind[list_size] = {}; // OMP_PROC_BIND
     unsigned bind_listed = 0;
+    bool binds = false;          // some ranks may be bound
+    std::uint8_t teams_bind = 4; // KMP_TEAMS_PROC_BIND
 
     bool cancellation = false;
     int max_task_priority = 0;

@@ -1,6 +1,7 @@
 #include "personality/openmp/league.hpp"
 
 #include "model/spmd/team.hpp"
+#include "personality/openmp/binding.hpp"
 #include "personality/openmp/region.hpp"
 #include "sys/message.hpp"
 
@@ -66,7 +67,8 @@ league *league_of(thread *t, unsigned ranks) noexcept {
 }
 
 void run_side_by_side(thread *t, region_function function, void *data, unsigned teams) noexcept {
-    const unsigned most = ranks_for_each_hart * hart_count();
+    // Each has a rank of its own where it has a place of its own.
+    const unsigned most = process.binds ? most_ranks : ranks_for_each_hart * hart_count();
     spmd::team *contexts = spmd::prepare(teams < most ? teams : most);
     const unsigned ranks = spmd::size(contexts);
     league *l = league_of(t, ranks);
@@ -75,7 +77,12 @@ void run_side_by_side(thread *t, region_function function, void *data, unsigned 
     l->teams = teams;
     l->icv = icv_of(t);
     l->next.store(ranks, std::memory_order_relaxed);
+    placement was;
+    if (process.binds) [[unlikely]]
+        was = bind_league(t, l->initial, ranks, contexts);
     spmd::run(contexts, run_teams, l);
+    if (process.binds) [[unlikely]]
+        end_league(t, was);
 }
 
 void run_as_root(thread *t, region_function function, void *data, unsigned teams, unsigned limit) noexcept {

@@ -1,6 +1,7 @@
 #include "personality/openmp/region.hpp"
 
 #include "personality/openmp/affinity_format.hpp"
+#include "personality/openmp/binding.hpp"
 #include "personality/openmp/region_memory.hpp"
 #include "sys/cache.hpp"
 #include "sys/message.hpp"
@@ -30,9 +31,12 @@ inline thread *enter_rank(team *tm, unsigned rank) noexcept {
 // OMP_DISPLAY_AFFINITY: when something that is shown has changed since the context showed it last.
 void show_affinity(const thread *t) noexcept {
     static __thread unsigned shown_level, shown_size;
-    if (shown_level == t->team->level && shown_size == t->size) return;
+    static __thread unsigned shown_deal;
+    const unsigned deal = deal_of(*t->team);
+    if (shown_level == t->team->level && shown_size == t->size && shown_deal == deal) return;
     shown_level = t->team->level;
     shown_size = t->size;
+    shown_deal = deal;
     print_affinity(nullptr, *t->team->abi);
 }
 
@@ -179,6 +183,8 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
 
     team *tm = set_up(t, r, ranks);
     thread *first = tm->threads[0];
+    if (process.binds) [[unlikely]]
+        bind_region(t, tm, r.bind, ranks, contexts);
     const void *known_as = r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
     if (ranks > 1) {
         tm->gather = may_make_tasks(known_as);
@@ -201,6 +207,8 @@ void begin_serial_region(thread *t, const abi_traits &abi) noexcept {
     r.abi = &abi;
     team *tm = set_up(t, r, 1);
     tm->gather = false;
+    if (process.binds) [[unlikely]]
+        bind_region(t, tm, 0, 1, nullptr);
     t = enter_rank(tm, 0);
     if (tm->displays) [[unlikely]]
         show_affinity(t);

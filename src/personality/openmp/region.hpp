@@ -17,6 +17,7 @@ struct region {
     taskgroup *group = nullptr;         // task reductions
     unsigned exactly = 0;               // not 0: that many ranks whatever the variables say, as a gang
     const abi_traits *abi = &gcc_abi;   // of who opens it
+    std::uint8_t bind = 0;              // its proc_bind clause, an omp_proc_bind_t; 0: none
     const void *known_as = nullptr;     // the program's function, where `function` is an ABI's (region_memory.hpp)
 };
 

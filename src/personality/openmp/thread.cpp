@@ -5,6 +5,7 @@
 #include <new>
 
 #include "comity/core.h"
+#include "personality/openmp/binding.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/league.hpp"
 #include "personality/openmp/work_share.hpp"
@@ -82,6 +83,7 @@ thread *new_root() noexcept {
 
 void free_root(thread *t) noexcept {
     free_league(t->team->own_league);
+    free_placements(t->team);
     if (t->child) free_team(t->child);
     free_dependences(nullptr, &t->implicit);
     free_ring(t->team);
@@ -142,6 +144,7 @@ void free_team(team *t) noexcept {
     std::destroy_at(&t->tasks);
     for (unsigned i = 0; i < t->chunks; ++i) std::free(t->chunk[i]);
     std::free(t->threads);
+    free_placements(t);
     free_ring(t);
     std::free(t);
 }

@@ -15,6 +15,7 @@ namespace comity::openmp {
 struct team;
 struct work_share;
 struct league;
+struct placements;
 struct abi_traits;
 
 inline constexpr std::uint32_t never_at_once = ~0U; // thread::at_once_depth
@@ -52,6 +53,7 @@ struct alignas(64) thread {
     work_share *iterations = nullptr;    // a doacross construct whose loop is not a slot's (doacross.cpp)
     region_clauses next;                 // of the construct that follows, in an ABI that says them before it
     std::uint8_t reduction = 0;          // the ABI's: how the reduction that it is in is done
+    std::uint8_t next_bind = 0;          // proc_bind of the construct that follows, as `next`
 
     alignas(64) std::byte block_header[16]; // as an explicit task has: its fields are in lines by who writes them
     openmp::task implicit;
@@ -83,6 +85,7 @@ struct alignas(64) team {
     unsigned capacity = 0;
     unsigned chunks = 0;
     const abi_traits *abi = nullptr; // of the region, where it displays
+    placements *placed = nullptr;    // where the ranks are; null: nobody is bound (binding.hpp)
     league *own_league = nullptr;    // at a root: hot, as the team is (league.hpp)
     openmp::thread *chunk[16] = {};  // where the threads' memory is; each is twice as large as the one before
 

@@ -312,9 +312,13 @@ static void the_extensions_answer(void) {
     CHECK(kmp_get_stacksize_s() >= 16384);
     kmp_affinity_mask_t mask;
     kmp_create_affinity_mask(&mask);
-    CHECK_EQUAL(kmp_set_affinity_mask_proc(3, &mask), 0);
-    CHECK_EQUAL(kmp_get_affinity_mask_proc(3, &mask), 1);
-    CHECK_EQUAL(kmp_get_affinity_mask_proc(2, &mask), 0);
+    const int last = kmp_get_affinity_max_proc() - 1;
+    CHECK_EQUAL(kmp_get_affinity_mask_proc(last, &mask), 0);
+    CHECK_EQUAL(kmp_set_affinity_mask_proc(last, &mask), 0);
+    CHECK_EQUAL(kmp_get_affinity_mask_proc(last, &mask), 1);
+    CHECK_EQUAL(kmp_set_affinity_mask_proc(last + 1, &mask), -1); /* not the process' */
+    CHECK_EQUAL(kmp_unset_affinity_mask_proc(last, &mask), 0);
+    CHECK_EQUAL(kmp_get_affinity_mask_proc(last, &mask), 0);
     kmp_destroy_affinity_mask(&mask);
     omp_lock_t lock;
     omp_init_lock_with_hint(&lock, omp_lock_hint_contended);

@@ -112,19 +112,24 @@ class good_values(unittest.TestCase):
             with self.subTest(value):
                 self.expect("threads 2 ", OMP_PLACES=value)
 
-    def test_nobody_is_bound_and_binding_reads_as_asked_for(self):
+    def test_binding_reads_as_asked_for(self):
         def answers(**variables):
             done = run(trouble, "places", **variables)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             return done.stdout.strip()
 
-        none = " places 0 place -1 partition 0"
-        one = f" places 1 place -1 partition 1 {{{min(os.sched_getaffinity(0))}}}"
-        first = f"{{{min(os.sched_getaffinity(0))}}}"
+        cpus = sorted(os.sched_getaffinity(0))
+        first = f"{{{cpus[0]}}}"
+        all_places = " ".join(f"{{{cpu}}}" for cpu in cpus)
+        none, one = " places 0 place -1 partition 0", f" places 1 place 0 partition 1 {first}"
         self.assertEqual(answers(), "bind 0 inside 0" + none)
-        self.assertEqual(answers(OMP_PLACES=first), "bind 0 inside 0" + one)
+        self.assertEqual(answers(OMP_PLACES=first), "bind 1 inside 1" + one)
+        self.assertEqual(answers(GOMP_CPU_AFFINITY=str(cpus[0])), "bind 1 inside 1" + one)
         self.assertEqual(answers(OMP_PROC_BIND="true", OMP_PLACES=first), "bind 1 inside 1" + one)
-        self.assertEqual(answers(OMP_PROC_BIND="Primary , spread"), "bind 2 inside 4" + none)
+        self.assertEqual(answers(OMP_PROC_BIND="false", OMP_PLACES=first), "bind 0 inside 0" + one.replace("place 0", "place -1"))
+        self.assertEqual(answers(OMP_PROC_BIND="unset", OMP_PLACES=first), "bind 0 inside 0" + one.replace("place 0", "place -1"))
+        self.assertEqual(answers(OMP_PROC_BIND="Primary , spread"),
+                         f"bind 2 inside 4 places {len(cpus)} place 0 partition {len(cpus)} {all_places}")
 
     def test_places_are_those_of_the_machine(self):
         def shown(value, synthetic="numa:2 l3:2 core:2 pu:2"):

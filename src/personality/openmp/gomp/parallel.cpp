@@ -6,9 +6,17 @@
 
 using namespace comity::openmp;
 
-COMITY_GOMP void GOMP_parallel(region_function function, void *data, unsigned threads, unsigned) noexcept {
+namespace {
+
+// The clause proc_bind, an omp_proc_bind_t; 0: none.
+std::uint8_t proc_bind_in(unsigned flags) noexcept { return flags & 7; }
+
+} // namespace
+
+COMITY_GOMP void GOMP_parallel(region_function function, void *data, unsigned threads, unsigned flags) noexcept {
     thread *t = current();
     region r{function, data, threads};
+    r.bind = proc_bind_in(flags);
     r.exactly = blas::ranks_of_region(t, __builtin_return_address(0));
     run_region(t, r);
     if (r.exactly) [[unlikely]]
@@ -16,7 +24,7 @@ COMITY_GOMP void GOMP_parallel(region_function function, void *data, unsigned th
 }
 
 COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *data, unsigned threads,
-                                              unsigned) noexcept {
+                                              unsigned flags) noexcept {
     thread *t = current();
     const unsigned ranks = ranks_for(t, threads);
     taskgroup group; // the implicit tasks', around all other groups in the region
@@ -24,6 +32,7 @@ COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *da
     chain_reductions(reductions, nullptr, nullptr, ranks);
     group.reductions = reductions;
     region r{function, data, threads};
+    r.bind = proc_bind_in(flags);
     r.group = &group;
     run_region(t, r, ranks);
     return ranks;
@@ -31,8 +40,9 @@ COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *da
 
 namespace {
 
-void parallel_loop(region_function function, void *data, unsigned threads, const loop &l) noexcept {
+void parallel_loop(region_function function, void *data, unsigned threads, const loop &l, unsigned flags) noexcept {
     region r{function, data, threads};
+    r.bind = proc_bind_in(flags);
     r.loop = &l;
     run_region(current(), r);
 }
@@ -45,13 +55,13 @@ loop sections_loop(unsigned count) noexcept {
 
 #define PARALLEL_LOOP(NAME, KIND)                                                                                      \
     COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,     \
-                                               long end, long step, long chunk, unsigned) noexcept {                   \
-        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::KIND, chunk));             \
+                                               long end, long step, long chunk, unsigned flags) noexcept {             \
+        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::KIND, chunk), flags);      \
     }
 #define PARALLEL_LOOP_RUNTIME(NAME)                                                                                    \
     COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,     \
-                                               long end, long step, unsigned) noexcept {                               \
-        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::runtime, 0));              \
+                                               long end, long step, unsigned flags) noexcept {                         \
+        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::runtime, 0), flags);       \
     }
 PARALLEL_LOOP(static, fixed)
 PARALLEL_LOOP(dynamic, dynamic)
@@ -63,9 +73,10 @@ PARALLEL_LOOP_RUNTIME(nonmonotonic_runtime)
 PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
 
 COMITY_GOMP void GOMP_parallel_sections(region_function function, void *data, unsigned threads, unsigned count,
-                                        unsigned) noexcept {
+                                        unsigned flags) noexcept {
     const loop l = sections_loop(count);
     region r{function, data, threads};
+    r.bind = proc_bind_in(flags);
     r.loop = &l;
     r.most = count ? count : 1;
     run_region(current(), r);

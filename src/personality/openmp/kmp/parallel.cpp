@@ -1,5 +1,6 @@
 // parallel and teams; who and where the caller is.
 #include <cstdarg>
+#include <utility>
 
 #include "personality/openmp/blas_caller.hpp"
 #include "personality/openmp/kmp/abi.hpp"
@@ -23,6 +24,8 @@ region_clauses take_clauses(thread *t) noexcept {
 
 void fork(thread *t, microtask_call &call, const void *caller) noexcept {
     region r{run_microtask, &call, take_clauses(t).ranks};
+    if (t->next_bind) [[unlikely]]
+        r.bind = std::exchange(t->next_bind, std::uint8_t{0});
     r.abi = &llvm_abi;
     r.known_as = reinterpret_cast<const void *>(call.function);
     r.exactly = blas::ranks_of_region(t, caller);
@@ -62,6 +65,7 @@ COMITY_KMP void __kmpc_fork_call_if(const ident *, i32 count, microtask function
         return;
     }
     (void)take_clauses(t);
+    t->next_bind = 0;
     begin_serial_region(t, llvm_abi);
     run_microtask(&one.call);
     end_serial_region(self);
@@ -71,6 +75,7 @@ COMITY_KMP void __kmpc_fork_call_if(const ident *, i32 count, microtask function
 COMITY_KMP void __kmpc_serialized_parallel(const ident *, i32) noexcept {
     thread *t = current();
     (void)take_clauses(t);
+    t->next_bind = 0;
     begin_serial_region(t, llvm_abi);
 }
 COMITY_KMP void __kmpc_end_serialized_parallel(const ident *, i32) noexcept { end_serial_region(current()); }
@@ -79,8 +84,9 @@ COMITY_KMP void __kmpc_push_num_threads(const ident *, i32, i32 ranks) noexcept 
     current()->next.ranks = positive(ranks);
 }
 COMITY_KMP void __kmpc_pop_num_threads(const ident *, i32) noexcept {}
-// Ranks are not bound to places (docs/openmp.md).
-COMITY_KMP void __kmpc_push_proc_bind(const ident *, i32, i32) noexcept {}
+COMITY_KMP void __kmpc_push_proc_bind(const ident *, i32, i32 policy) noexcept {
+    if (policy >= 0 && policy <= 4) current()->next_bind = static_cast<std::uint8_t>(policy); // as omp_proc_bind_t
+}
 
 COMITY_KMP void __kmpc_push_num_teams(const ident *, i32, i32 teams, i32 limit) noexcept {
     region_clauses &next = current()->next;

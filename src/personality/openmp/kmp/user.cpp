@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "model/spmd/team.hpp"
+#include "personality/openmp/binding.hpp"
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/thread.hpp"
@@ -126,42 +127,53 @@ COMITY_KMP void kmp_set_defaults(const char *text) noexcept {
 COMITY_KMP void kmp_set_warnings_on() noexcept {}
 COMITY_KMP void kmp_set_warnings_off() noexcept {}
 
-// ---- Affinity: ranks are not bound, so masks can be made and read, but not applied ------------------------------
+// ---- Affinity: masks of CPUs, and where the calling thread runs ---------------------------------------------------
 
 namespace {
 
-constexpr int most_cores = 4096;
-struct affinity_mask {
-    std::uint64_t words[most_cores / 64];
-};
+using comity::sys::cpu_set;
 
-affinity_mask *mask_at(void **mask) noexcept { return static_cast<affinity_mask *>(*mask); }
-bool is_core(int core, void **mask) noexcept { return mask && *mask && core >= 0 && core < most_cores; }
+cpu_set *mask_at(void **mask) noexcept { return static_cast<cpu_set *>(*mask); }
+// Only what the process may use can be in a mask.
+bool is_core(int core, void **mask) noexcept { return mask && *mask && comity::sys::process_cpus().has(core); }
 
 } // namespace
 
-COMITY_KMP int kmp_get_affinity_max_proc() noexcept { return static_cast<int>(hart_count()); }
-COMITY_KMP void kmp_create_affinity_mask(void **mask) noexcept { *mask = std::calloc(1, sizeof(affinity_mask)); }
+COMITY_KMP int kmp_get_affinity_max_proc() noexcept {
+    int most = 0;
+    const cpu_set &all = comity::sys::process_cpus();
+    for (int cpu = all.next(); cpu >= 0; cpu = all.next(cpu + 1)) most = cpu + 1;
+    return most;
+}
+COMITY_KMP void kmp_create_affinity_mask(void **mask) noexcept { *mask = new (std::nothrow) cpu_set; }
 COMITY_KMP void kmp_destroy_affinity_mask(void **mask) noexcept {
-    std::free(*mask);
+    delete mask_at(mask);
     *mask = nullptr;
 }
 COMITY_KMP int kmp_set_affinity_mask_proc(int core, void **mask) noexcept {
     if (!is_core(core, mask)) return -1;
-    mask_at(mask)->words[core / 64] |= std::uint64_t{1} << core % 64;
+    mask_at(mask)->add(core);
     return 0;
 }
 COMITY_KMP int kmp_unset_affinity_mask_proc(int core, void **mask) noexcept {
     if (!is_core(core, mask)) return -1;
-    mask_at(mask)->words[core / 64] &= ~(std::uint64_t{1} << core % 64);
+    mask_at(mask)->remove(core);
     return 0;
 }
 COMITY_KMP int kmp_get_affinity_mask_proc(int core, void **mask) noexcept {
-    return is_core(core, mask) ? static_cast<int>(mask_at(mask)->words[core / 64] >> core % 64 & 1) : -1;
+    return is_core(core, mask) ? mask_at(mask)->has(core) : -1;
 }
-COMITY_KMP int kmp_set_affinity(void **) noexcept { return -1; }
-COMITY_KMP int kmp_get_affinity(void **) noexcept { return -1; }
-COMITY_KMP void kmp_set_thread_affinity_mask_initial() noexcept {}
+// In a region the calling rank, outside the thread of the program; until it is given a place.
+COMITY_KMP int kmp_set_affinity(void **mask) noexcept {
+    if (!mask || !*mask || mask_at(mask)->empty()) return -1;
+    (void)current();
+    return run_on_cpus(*mask_at(mask)) ? 0 : -1;
+}
+COMITY_KMP int kmp_get_affinity(void **mask) noexcept {
+    if (!mask || !*mask) return -1;
+    return comity::sys::get_thread_cpus(0, *mask_at(mask)) ? 0 : -1;
+}
+COMITY_KMP void kmp_set_thread_affinity_mask_initial() noexcept { (void)run_on_cpus(comity::sys::process_cpus()); }
 
 // ---- The same for Fortran, by reference ------------------------------------------------------------------------
 

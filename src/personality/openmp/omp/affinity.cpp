@@ -1,15 +1,18 @@
-// Places and affinity. The places are those of OMP_PLACES, and every thread's partition has all of them; ranks move
-// between harts, so none of them is at a place, and binding reads as asked for.
+// Places and affinity.
 #include <cstring>
 
 #include "personality/openmp/affinity_format.hpp"
+#include "personality/openmp/binding.hpp"
 #include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/places.hpp"
 #include "personality/openmp/thread.hpp"
 
 using namespace comity::openmp;
 
-omp_proc_bind_t omp_get_proc_bind() noexcept { return static_cast<omp_proc_bind_t>(icv_of(current()).bind); }
+omp_proc_bind_t omp_get_proc_bind() noexcept {
+    const auto policy = static_cast<bind_policy>(icv_of(current()).bind);
+    return policy == bind_policy::unset ? omp_proc_bind_false : static_cast<omp_proc_bind_t>(policy);
+}
 int omp_get_num_places() noexcept {
     (void)current(); // the environment is read for good at the first use
     return static_cast<int>(places().size());
@@ -22,10 +25,11 @@ void omp_get_place_proc_ids(int place, int *ids) noexcept {
     const comity::sys::cpu_set *cpus = cpus_of_place(place);
     for (int cpu = cpus ? cpus->next() : -1; cpu >= 0; cpu = cpus->next(cpu + 1)) *ids++ = cpu;
 }
-int omp_get_place_num() noexcept { return -1; }
-int omp_get_partition_num_places() noexcept { return omp_get_num_places(); }
+int omp_get_place_num() noexcept { return placement_of(current()).place; }
+int omp_get_partition_num_places() noexcept { return static_cast<int>(placement_of(current()).count); }
 void omp_get_partition_place_nums(int *numbers) noexcept {
-    for (int i = 0; i < omp_get_num_places(); ++i) numbers[i] = i;
+    const placement here = placement_of(current());
+    for (unsigned i = 0; i < here.count; ++i) numbers[i] = static_cast<int>(here.begin + i);
 }
 
 void omp_set_affinity_format(const char *format) noexcept { set_affinity_format(format, std::strlen(format)); }

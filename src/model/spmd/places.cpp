@@ -1,0 +1,163 @@
+// Ranks bound to places: sets of CPUs, numbered from 1; 0 is anywhere. Wherever a hart takes up a rank or goes on with
+// one, its kernel thread is sent to the rank's place; and harts leave a rank to one that is at its place already
+// (Iwasaki, section 4.3.5: place pools). README.md, "Places".
+#include "core/base.hpp"
+#include "core/binding.hpp"
+#include "core/runtime.hpp"
+#include "model/spmd/team_impl.hpp"
+#include "sys/message.hpp"
+
+#include <bit>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace comity::spmd {
+
+using core::base;
+
+std::atomic<bool> ranks_are_bound{false};
+
+namespace {
+
+std::atomic<const sys::cpu_set *(*)(unsigned place) noexcept> cpus_of{nullptr}; // by set_places
+
+std::uint64_t id_of(unsigned place) noexcept { return place | std::uint64_t{1} << 63; } // nobody else's for run_on
+
+} // namespace
+
+void set_places(const sys::cpu_set *(*look_up)(unsigned place) noexcept) noexcept {
+    cpus_of.store(look_up, std::memory_order_release); // release[spmd-places]
+}
+
+void run_at(core::carrier *k, unsigned place) noexcept {
+    const auto look_up = cpus_of.load(std::memory_order_acquire); // acquire[spmd-places]
+    const sys::cpu_set *cpus = place != 0 && look_up ? look_up(place) : nullptr;
+    if (cpus)
+        core::run_on(k, cpus, id_of(place));
+    else if (k->bound)
+        core::run_on(k, nullptr, 0);
+}
+
+void settle(unsigned place) noexcept {
+    const auto look_up = cpus_of.load(std::memory_order_acquire); // acquire[spmd-places]
+    const sys::cpu_set *cpus = look_up ? look_up(place) : nullptr;
+    if (cpus) core::settle(core::adopt(), *cpus, id_of(place));
+}
+
+// Tables are kept until the team ends, for a thief may look into one late.
+place_table *team::make_table(unsigned ranks) noexcept {
+    place_table *t = places_.load(std::memory_order_relaxed);
+    if (t && t->room >= ranks) return t;
+    const unsigned room = std::bit_ceil(ranks < 16 ? 16 : ranks);
+    void *memory = std::calloc(1, sizeof(place_table) + room * sizeof(std::atomic<unsigned>));
+    if (!memory) sys::fatal("binding threads to places", "no memory");
+    auto *made = new (memory) place_table{t, room};
+    for (unsigned i = 0; t && i < t->room; ++i)
+        made->of_rank()[i].store(t->of_rank()[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    if (places_.compare_exchange_strong(t, made, std::memory_order_acq_rel)) return made; // acq_rel[team-places]
+    std::free(memory);                                                                    // another rank was first
+    return t->room >= ranks ? t : make_table(ranks);
+}
+
+void team::free_tables() noexcept {
+    place_table *t = places_.load(std::memory_order_relaxed);
+    while (t) std::free(std::exchange(t, t->older));
+}
+
+void bind_ranks(team *t, const unsigned *places) noexcept {
+    if (!places && !t->places_.load(std::memory_order_relaxed)) return;
+    place_table *table = t->make_table(t->last_size);
+    bool any = false;
+    for (unsigned i = 0; i < t->last_size; ++i) {
+        table->of_rank()[i].store(places ? places[i] : 0, std::memory_order_relaxed);
+        any |= places && places[i] != 0;
+    }
+    t->bound_.store(any, std::memory_order_relaxed);
+    if (any) ranks_are_bound.store(true, std::memory_order_relaxed);
+}
+
+bool bind_this_rank(unsigned place) noexcept {
+    core::context *c = core::current_context();
+    core::carrier *k = c ? c->on : nullptr;
+    if (!k || !k->current_sched || k->current_sched->hooks != &team_hooks) return false;
+    auto *t = static_cast<team *>(k->current_sched);
+    t->make_table(t->last_size)->of_rank()[t->rank_of(c)].store(place, std::memory_order_relaxed);
+    t->bound_.store(true, std::memory_order_relaxed);
+    ranks_are_bound.store(true, std::memory_order_relaxed);
+    t->send(k, t->rank_of(c));
+    return true;
+}
+
+unsigned team::rank_of(const context *c) const noexcept {
+    return c == master ? 0 : static_cast<const member *>(c->local)->rank;
+}
+
+unsigned team::place_of(unsigned rank) const noexcept {
+    if (!bound_.load(std::memory_order_relaxed)) return 0;
+    place_table *table = places_.load(std::memory_order_acquire); // acquire[team-places]
+    return table && rank < table->room ? table->of_rank()[rank].load(std::memory_order_relaxed) : 0;
+}
+
+void team::send(carrier *k, unsigned rank) noexcept {
+    const unsigned place = place_of(rank);
+    if (k->carried) slots_[k->carried->id].place.store(place, std::memory_order_relaxed);
+    run_at(k, place);
+}
+
+// The hart leaves the team, or the thread sleeps without it: it is nowhere in particular, but for a thread of the
+// program, which goes on where its own computation shall run.
+void team::send_away(carrier *k) noexcept {
+    const core::sched *s = k->native ? k->native->owner : nullptr;
+    if (s && s->hooks == &team_hooks)
+        run_at(k, static_cast<const team *>(s)->place_of(static_cast<const team *>(s)->rank_of(k->native)));
+    else
+        run_at(k, 0);
+}
+
+// After a region: its master is a rank of the team around it again, if there is one.
+void team::send_back(context *c) noexcept {
+    carrier *k = c->on;
+    if (k->carried && c->owner && c->owner->hooks == &team_hooks) {
+        auto *around = static_cast<team *>(c->owner);
+        around->send(k, around->rank_of(c));
+    }
+}
+
+// Nobody else in the team is at its place.
+bool team::may_take(const carrier *k, unsigned rank) const noexcept {
+    const unsigned place = place_of(rank), own = static_cast<unsigned>(k->carried->id);
+    if (place == 0 || slots_[own].place.load(std::memory_order_relaxed) == place) return true;
+    for (unsigned i = 0; i < base().hart_count(); ++i)
+        if (i != own && slots_[i].present.load(std::memory_order_relaxed) &&
+            slots_[i].place.load(std::memory_order_relaxed) == place)
+            return false;
+    return true;
+}
+
+bool team::has_ranks_for(const carrier *k) const noexcept {
+    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    for (unsigned i = 0; i < harts; ++i) {
+        const std::uint64_t r = slots_[i].range.load(std::memory_order_relaxed);
+        if (slot::begin(r) < slot::end(r) && (i == own || may_take(k, slot::end(r) - 1))) return true;
+    }
+    return false;
+}
+
+// Under ready_lock_: the first that the hart may take, and the one before it.
+context *team::ready_for(const carrier *k, context *&before) const noexcept {
+    before = nullptr;
+    for (context *c = ready_first_; c; before = c, c = c->next)
+        if (may_take(k, rank_of(c))) return c;
+    return nullptr;
+}
+
+bool team::has_ready_for(const carrier *k) noexcept {
+    ready_lock_.lock();
+    context *before = nullptr;
+    const bool found = ready_for(k, before) != nullptr;
+    ready_lock_.unlock();
+    return found;
+}
+
+} // namespace comity::spmd
