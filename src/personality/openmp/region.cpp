@@ -67,6 +67,22 @@ template <class T> void set(T &field, T value) noexcept {
     if (field != value) field = value;
 }
 
+// A list of num_threads holds for the regions in it, as far as it goes.
+void take_list(const thread *parent, team *tm, const num_threads_clause *clause) noexcept {
+    const unsigned *further = parent->team->further_ranks;
+    set(tm->further_ranks, clause && clause->listed ? clause->ranks + 1 : further && *further ? further + 1 : nullptr);
+    if (tm->further_ranks && *tm->further_ranks) tm->icv.num_threads = *tm->further_ranks;
+}
+
+// Ends the program if that was said.
+void tell_of_fewer(const num_threads_clause &clause, unsigned ranks) noexcept {
+    const char *text = clause.message ? clause.message : "the region has fewer";
+    if (clause.if_fewer == num_threads_clause::outcome::fatal)
+        sys::fatal("num_threads(strict)", "%u threads instead of %u: %s", ranks, clause.ranks[0], text);
+    if (clause.if_fewer == num_threads_clause::outcome::warning)
+        sys::warn("num_threads(strict): %u threads instead of %u: %s", ranks, clause.ranks[0], text);
+}
+
 // The variables of the ranks' tasks: those of the task that opens the region, with the next entry of lists.
 void inherit(thread *parent, team *tm) noexcept {
     tm->icv = icv_of(parent);
@@ -116,6 +132,8 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
     tm->active_level = t->team->active_level + (ranks > 1);
     set(tm->group, r.group);
     inherit(t, tm);
+    if (r.clause || t->team->further_ranks || tm->further_ranks) [[unlikely]]
+        take_list(t, tm, r.clause);
     set<work_share *>(tm->first_share, nullptr);
     if (r.loop) [[unlikely]] {
         tm->first_share = preset_share(tm);
@@ -180,6 +198,9 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
         contexts = spmd::prepare(ranks);
         ranks = spmd::size(contexts);
     }
+
+    if (r.clause && ranks < r.clause->ranks[0]) [[unlikely]]
+        tell_of_fewer(*r.clause, ranks);
 
     team *tm = set_up(t, r, ranks);
     thread *first = tm->threads[0];

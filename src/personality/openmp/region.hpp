@@ -8,6 +8,15 @@
 
 namespace comity::openmp {
 
+// num_threads as OpenMP 6.0 has it: a number for this level of nesting and one for each further in; strict: what is to
+// be done if there are not as many.
+struct num_threads_clause {
+    unsigned listed = 0;
+    unsigned ranks[32] = {}; // further ones are not known
+    enum class outcome : std::uint8_t { as_many_as_there_are, warning, fatal } if_fewer = outcome::as_many_as_there_are;
+    const char *message = nullptr; // the program's; null: none
+};
+
 struct region {
     region_function function;
     void *data;
@@ -18,7 +27,8 @@ struct region {
     unsigned exactly = 0;               // not 0: that many ranks whatever the variables say, as a gang
     const abi_traits *abi = &gcc_abi;   // of who opens it
     std::uint8_t bind = 0;              // its proc_bind clause, an omp_proc_bind_t; 0: none
-    const void *known_as = nullptr;     // the program's function, where `function` is an ABI's (region_memory.hpp)
+    const num_threads_clause *clause = nullptr; // lives as long as the region
+    const void *known_as = nullptr; // the program's function, where `function` is an ABI's (region_memory.hpp)
 };
 
 // How many ranks a region opened by `t` now would have.

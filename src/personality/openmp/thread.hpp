@@ -54,6 +54,7 @@ struct alignas(64) thread {
     region_clauses next;                 // of the construct that follows, in an ABI that says them before it
     std::uint8_t reduction = 0;          // the ABI's: how the reduction that it is in is done
     std::uint8_t next_bind = 0;          // proc_bind of the construct that follows, as `next`
+    bool next_is_listed = false;         // the ABI has a num_threads_clause for it
 
     alignas(64) std::byte block_header[16]; // as an explicit task has: its fields are in lines by who writes them
     openmp::task implicit;
@@ -77,6 +78,8 @@ struct alignas(64) team {
     taskgroup *group = nullptr;        // that the implicit tasks are in: task reductions
     work_share *first_share = nullptr; // a combined construct's loop: the ranks are in it from the start
     std::uint64_t shares = 0, singles = 0; // where the ranks' counts start
+
+    const unsigned *further_ranks = nullptr; // of regions further in, by a list of num_threads: ends with 0
 
     // Constant.
     unsigned level = 0;

@@ -80,6 +80,39 @@ static void threadprivate_variables_are_each_threads_own(void) {
 /* ---- Loops --------------------------------------------------------------------------------------------------------
  */
 
+/* clang 14 has no syntax for it yet, nor has the library that the program is linked with. */
+__attribute__((weak)) void __kmpc_push_num_threads_list(void *, int, unsigned, const int *);
+__attribute__((weak)) void __kmpc_push_num_threads_strict(void *, int, int, int, const char *);
+
+static void num_threads_may_be_a_list(void) {
+    const int list[] = {2, 3, 4};
+    int outer = 0, middle = 0, inner = 0, after = 0;
+    omp_set_max_active_levels(4);
+    __kmpc_push_num_threads_list(NULL, 0, 3, list);
+#pragma omp parallel reduction(+ : outer, middle, inner)
+    {
+        outer++;
+#pragma omp parallel reduction(+ : middle, inner)
+        {
+            middle++;
+#pragma omp parallel reduction(+ : inner)
+            inner++;
+        }
+    }
+    CHECK_EQUAL(outer, 2);
+    CHECK_EQUAL(middle, 6);
+    CHECK_EQUAL(inner, 24);
+    __kmpc_push_num_threads_strict(NULL, 0, 5, 2, "five or none");
+#pragma omp parallel reduction(+ : after)
+    after++;
+    CHECK_EQUAL(after, 5);
+    after = 0;
+#pragma omp parallel num_threads(2) reduction(+ : after)
+#pragma omp parallel reduction(+ : after)
+    after++;
+    CHECK_EQUAL(after, 2 * omp_get_max_threads());
+}
+
 static void leagues_deal_out_their_loops(void) {
     int done[1000] = {0}, teams = 0;
 #pragma omp teams num_teams(3) thread_limit(4)
@@ -348,6 +381,7 @@ int main(int argc, char **argv) {
     for (int round = 0; round < 3; round++) {
         regions_have_as_many_variables_as_they_need();
         a_region_with_a_false_condition_is_one_thread();
+        num_threads_may_be_a_list();
         leagues_deal_out_their_loops();
         static_loops_are_dealt_out_whole();
         a_cancelled_static_loop_does_not_cancel_the_next();

@@ -170,6 +170,36 @@ static void places(void) {
     CHECK_EQUAL(omp_get_place_num_procs(omp_get_num_places()), 0);
 }
 
+/* Every level has two threads, of which one goes on. */
+static int nest(int depth, int who) {
+    if (depth == 0) return omp_get_level();
+    int found = 0;
+#pragma omp parallel num_threads(2) reduction(+ : found)
+    if (omp_get_thread_num() == who || omp_get_num_threads() == 1) found += nest(depth - 1, who);
+    return found;
+}
+
+static void nest_deeply(void) {
+    for (int round = 0; round < 2; round++)
+        for (int who = 0; who < 2; who++) CHECK_EQUAL(nest(1000, who), 1000);
+    CHECK_EQUAL(sum_in_region(4), 10);
+}
+
+static void strict(void) {
+    void (*push)(void *, int, int, int, const char *) =
+        (void (*)(void *, int, int, int, const char *))dlsym(RTLD_DEFAULT, "__kmpc_push_num_threads_strict");
+    void (*fork_call)(void *, int, void (*)(int *, int *, ...), ...) =
+        (void (*)(void *, int, void (*)(int *, int *, ...), ...))dlsym(RTLD_DEFAULT, "__kmpc_fork_call");
+    extern void count_me(int *, int *, ...);
+    for (int severity = 1; severity <= 2; severity++) {
+        push(NULL, 0, 64, severity, "all of them, please");
+        fork_call(NULL, 0, count_me);
+        puts("went on");
+        fflush(stdout);
+    }
+}
+void count_me(int *number, int *rank, ...) { (void)number, (void)rank; }
+
 static void openacc(void) {
     void (*wait)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "acc_wait_all");
     if (wait) wait();
@@ -189,6 +219,8 @@ int main(int argc, char **argv) {
                {"overflow_inside", overflow_inside},
                {"deep_inside", deep_inside},
                {"places", places},
+               {"nest_deeply", nest_deeply},
+               {"strict", strict},
                {"openacc", openacc}};
     witness_comity();
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)

@@ -84,6 +84,54 @@ class bad_values(unittest.TestCase):
                 self.expect(re.escape(f'{variable}="{value}": not '), **{variable: value})
 
 
+class every_variable(unittest.TestCase):
+    """Whatever the value: the program runs as ever, and there is at most one line, which names the variable."""
+
+    values = ("", " ", "0", "1", "2", "-1", "+1", "00002", "0x10", "3x", "1e9", "1.5", "abc", "true", "false", "\t\n", ",", ",,,", ":", "2,",
+              ",2", "2,3", "2 3", "2;3", "32768", "2147483647", "2147483648", "-2147483649", "4294967297", "9223372036854775808",
+              "99999999999999999999999", "%s%n%d", "\u00e9", "a" * 5000, "1" * 5000, "2," * 3000 + "2", "{" * 3000, "spread", "static,1", "cores")
+    variables = ("OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_DYNAMIC", "OMP_NESTED", "OMP_MAX_ACTIVE_LEVELS", "OMP_THREAD_LIMIT", "OMP_STACKSIZE",
+                 "GOMP_STACKSIZE", "OMP_WAIT_POLICY", "OMP_PROC_BIND", "OMP_PLACES", "OMP_CANCELLATION", "OMP_MAX_TASK_PRIORITY", "OMP_DEFAULT_DEVICE",
+                 "OMP_NUM_TEAMS", "OMP_TEAMS_THREAD_LIMIT", "OMP_ALLOCATOR", "OMP_AFFINITY_FORMAT", "OMP_DISPLAY_AFFINITY", "OMP_TARGET_OFFLOAD",
+                 "OMP_DISPLAY_ENV", "OMP_TOOL", "OMP_TOOL_LIBRARIES", "OMP_DEBUG", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_HW_SUBSET",
+                 "KMP_TEAMS_PROC_BIND", "KMP_BLOCKTIME", "KMP_LIBRARY")
+    speak = ("OMP_DISPLAY_ENV", "OMP_DISPLAY_AFFINITY")  # print something else if they are true
+
+    def test_each_with_each(self):
+        for variable in self.variables:
+            for value in self.values:
+                with self.subTest(variable=variable, value=value[:40]):
+                    done = run(trouble, "crowd", **{variable: value})
+                    self.assertEqual(done.returncode, 0, done.stderr[:500])
+                    if variable in self.speak and value.strip() in ("1", "true"):
+                        continue
+                    complaints = done.stderr.count("comity: ")
+                    self.assertLessEqual(complaints, 1, done.stderr[:500])
+                    if complaints:
+                        self.assertTrue(done.stderr.startswith(f'comity: {variable}="'), done.stderr[:500])
+                    else:
+                        self.assertEqual(done.stderr, "")
+
+    def test_contradictions(self):
+        table = (
+            ({"OMP_NUM_THREADS": "64", "OMP_THREAD_LIMIT": "3"}, "ranks 3"),
+            ({"OMP_NUM_THREADS": "64", "OMP_DYNAMIC": "true"}, "ranks 2"),
+            ({"OMP_NUM_THREADS": "64", "OMP_THREAD_LIMIT": "1", "OMP_NESTED": "true"}, "ranks 1"),
+            ({"OMP_NUM_THREADS": "5", "OMP_MAX_ACTIVE_LEVELS": "0"}, "ranks 1"),
+            ({"OMP_NUM_THREADS": "5,6", "OMP_NESTED": "false"}, "ranks 5"),
+            ({"OMP_NUM_THREADS": "5", "OMP_PROC_BIND": "false", "OMP_PLACES": "threads"}, "ranks 5"),
+            ({"OMP_NUM_THREADS": "5", "OMP_PROC_BIND": "spread,unset,close", "OMP_MAX_ACTIVE_LEVELS": "1"}, "ranks 5"),
+            ({"OMP_NUM_THREADS": "5", "OMP_PROC_BIND": "close", "GOMP_CPU_AFFINITY": "0"}, "ranks 5"),
+            ({"OMP_NUM_THREADS": "5", "OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "0"}, "ranks 5"),
+            ({"OMP_NUM_THREADS": "5", "OMP_STACKSIZE": "16K", "GOMP_STACKSIZE": "64G"}, "ranks 5"),
+            ({"OMP_NUM_THREADS": "4096", "OMP_THREAD_LIMIT": "2147483647"}, "ranks 4096"))
+        for variables, wanted in table:
+            with self.subTest(**variables):
+                done = run(trouble, "crowd", **variables)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(done.stdout.strip(), wanted)
+
+
 class good_values(unittest.TestCase):
     def expect(self, shown, **variables):
         done = run(trouble, "show", **variables)
@@ -252,6 +300,18 @@ class regions(unittest.TestCase):
         ranks = int(done.stdout.split()[1])
         self.assertTrue(1 <= ranks < 64, ranks)
         self.assertRegex(done.stderr, f"comity: a parallel region gets {ranks} ranks instead of 64: no more threads to be had")
+
+    def test_a_thousand_regions_in_each_other(self):
+        for levels in ("1", "3", "255", "100000"):
+            with self.subTest(levels):
+                self.expect("nest_deeply", OMP_MAX_ACTIVE_LEVELS=levels)
+
+    def test_strict_numbers_of_threads(self):
+        drop_ins = drop_in + ":" + drop_in.replace("libgomp.so.1", "libomp.so.5")
+        done = run(trouble, "strict", LD_PRELOAD=drop_ins, OMP_THREAD_LIMIT="3")
+        self.assertEqual((done.returncode, done.stdout), (-signal.SIGABRT, "went on\n"))
+        self.assertEqual(done.complaints, ["comity: num_threads(strict): 3 threads instead of 64: all of them, please"] * 2)
+        self.assertEqual(run(trouble, "strict", LD_PRELOAD=drop_ins).returncode, 0)
 
     def test_a_crowd_of_ranks_runs_on_two_harts(self):
         self.assertIn("ranks 1000", self.expect("crowd", OMP_NUM_THREADS="1000").stdout)

@@ -1,5 +1,6 @@
 // parallel and teams; who and where the caller is.
 #include <cstdarg>
+#include <new>
 #include <utility>
 
 #include "personality/openmp/blas_caller.hpp"
@@ -22,10 +23,41 @@ region_clauses take_clauses(thread *t) noexcept {
     return said;
 }
 
+// What a list or a strict number said, until the region begins; the calling context's.
+__thread num_threads_clause *said_list __attribute__((tls_model("initial-exec")));
+
+void say_list(const i32 *list, u32 listed, i32 severity, const char *message) noexcept {
+    constexpr i32 warning = 1;
+    thread *t = current();
+    if (!said_list) said_list = new (std::nothrow) num_threads_clause;
+    if (!said_list || listed == 0) return;
+    *said_list = {};
+    constexpr unsigned most = sizeof said_list->ranks / sizeof *said_list->ranks - 1; // the last one ends it
+    for (u32 i = 0; i < listed && i < most && list[i] > 0; ++i)
+        said_list->ranks[said_list->listed++] = positive(list[i]);
+    using outcome = num_threads_clause::outcome;
+    said_list->if_fewer = severity == 0         ? outcome::as_many_as_there_are
+                          : severity == warning ? outcome::warning
+                                                : outcome::fatal;
+    said_list->message = message;
+    t->next.ranks = said_list->ranks[0];
+    t->next_is_listed = said_list->listed != 0;
+}
+
+bool take_list(thread *t, num_threads_clause &into) noexcept {
+    if (!std::exchange(t->next_is_listed, false)) return false;
+    into = *said_list;
+    delete std::exchange(said_list, nullptr);
+    return true;
+}
+
 void fork(thread *t, microtask_call &call, const void *caller) noexcept {
     region r{run_microtask, &call, take_clauses(t).ranks};
-    if (t->next_bind) [[unlikely]]
+    num_threads_clause clause;
+    if (t->next_bind | t->next_is_listed) [[unlikely]] {
         r.bind = std::exchange(t->next_bind, std::uint8_t{0});
+        if (take_list(t, clause)) r.clause = &clause;
+    }
     r.abi = &llvm_abi;
     r.known_as = reinterpret_cast<const void *>(call.function);
     r.exactly = blas::ranks_of_region(t, caller);
@@ -66,6 +98,7 @@ COMITY_KMP void __kmpc_fork_call_if(const ident *, i32 count, microtask function
     }
     (void)take_clauses(t);
     t->next_bind = 0;
+    t->next_is_listed = false;
     begin_serial_region(t, llvm_abi);
     run_microtask(&one.call);
     end_serial_region(self);
@@ -76,12 +109,25 @@ COMITY_KMP void __kmpc_serialized_parallel(const ident *, i32) noexcept {
     thread *t = current();
     (void)take_clauses(t);
     t->next_bind = 0;
+    t->next_is_listed = false;
     begin_serial_region(t, llvm_abi);
 }
 COMITY_KMP void __kmpc_end_serialized_parallel(const ident *, i32) noexcept { end_serial_region(current()); }
 
 COMITY_KMP void __kmpc_push_num_threads(const ident *, i32, i32 ranks) noexcept {
     current()->next.ranks = positive(ranks);
+}
+// severity 1 is a warning, 2 ends the program; message may be null.
+COMITY_KMP void __kmpc_push_num_threads_strict(const ident *, i32, i32 ranks, i32 severity,
+                                               const char *message) noexcept {
+    say_list(&ranks, 1, severity, message);
+}
+COMITY_KMP void __kmpc_push_num_threads_list(const ident *, i32, u32 listed, const i32 *list) noexcept {
+    say_list(list, listed, 0, nullptr);
+}
+COMITY_KMP void __kmpc_push_num_threads_list_strict(const ident *, i32, u32 listed, const i32 *list, i32 severity,
+                                                    const char *message) noexcept {
+    say_list(list, listed, severity, message);
 }
 COMITY_KMP void __kmpc_pop_num_threads(const ident *, i32) noexcept {}
 COMITY_KMP void __kmpc_push_proc_bind(const ident *, i32, i32 policy) noexcept {
