@@ -55,8 +55,9 @@ private:
     struct header {
         block_pool *home;
         unsigned kind;
-        alignas(8) std::byte unused[8 - sizeof(unsigned)];
+        std::byte unused[8 - sizeof(unsigned)];
     };
+    static_assert(sizeof(header) == 16); // what follows it is aligned as the ABI's data may need
     struct chunk;
 
     static header *header_of(void *memory) noexcept { return static_cast<header *>(memory) - 1; }

@@ -267,6 +267,29 @@ static void regions_open_inside_tasks(void) {
     CHECK_EQUAL(sum, 20 * 45);
 }
 
+typedef struct {
+    _Alignas(16) char bytes[48];
+} aligned;
+
+static void data_of_a_task_is_aligned(void) {
+    int wrong = 0;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    for (int i = 0; i < 20; i++) {
+        aligned mine = {{(char)i}};
+#pragma omp task firstprivate(mine) shared(wrong)
+        {
+            size_t address = (size_t)&mine;
+            __asm__("" : "+r"(address)); /* the compiler believes that it is aligned */
+            if (address % 16) {
+#pragma omp atomic
+                wrong++;
+            }
+        }
+    }
+    CHECK_EQUAL(wrong, 0);
+}
+
 static void cancellation_stops_early(void) {
     if (!omp_get_cancellation()) return;
     for (int round = 0; round < 20; round++) {
@@ -331,6 +354,7 @@ int main(int argc, char **argv) {
         detached_tasks_end_with_their_event();
         task_reductions_combine_all();
         variables_of_a_task_are_its_own();
+        data_of_a_task_is_aligned();
         regions_open_inside_tasks();
         cancellation_stops_early();
     }
