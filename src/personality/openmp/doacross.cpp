@@ -141,10 +141,10 @@ void post_values(thread *t, const std::int64_t *values) noexcept {
     share->changed.wake_all();
 }
 
-void await_values(thread *t, const std::int64_t *values) noexcept {
+bool await_values(thread *t, const std::int64_t *values) noexcept {
     const work_share *const share = t->iterations;
     std::uint64_t number;
-    if (!share || !number_of(share->doacross, values, number)) return;
+    if (!share || !number_of(share->doacross, values, number)) return false;
     const std::atomic<std::uint64_t> &word = share->doacross.progress[number / 64];
     const std::uint64_t bit = std::uint64_t{1} << number % 64;
     team *tm = t->team;
@@ -152,6 +152,7 @@ void await_values(thread *t, const std::int64_t *values) noexcept {
         return (word.load(std::memory_order_acquire) & bit) != 0 || // acquire[iteration-posted]
                tm->cancelled.load(std::memory_order_relaxed);
     });
+    return true;
 }
 
 void leave_doacross(thread *t) noexcept {

@@ -254,6 +254,7 @@ void reader::stack_size() noexcept {
 void reader::others() noexcept {
     flag("OMP_DYNAMIC", p_.initial.dynamic);
     flag("OMP_CANCELLATION", p_.cancellation);
+    p_.careful = p_.cancellation;
     flag("OMP_DISPLAY_AFFINITY", p_.display_affinity);
     number("OMP_THREAD_LIMIT", 1, INT_MAX, p_.initial.thread_limit, "no limit");
     number("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, p_.max_task_priority, "0");

@@ -44,6 +44,7 @@ struct process_icvs {
     std::uint8_t teams_bind = 4; // KMP_TEAMS_PROC_BIND
 
     bool cancellation = false;
+    bool careful = false; // with cancellation, or with a tool: tasks are not made and run the shortest way
     int max_task_priority = 0;
     std::uint64_t stack_size = 0; // 0: the default
     enum class wait : std::uint8_t { unset, active, passive } wait_policy = wait::unset;

@@ -51,10 +51,11 @@ public:
         *static_cast<nest_lock **>(variable) = nullptr;
     }
 
-private:
     bool is_mine() const noexcept {
         return lock_.is_taken() && __atomic_load_n(&owner_, __ATOMIC_RELAXED) == current()->task;
     }
+
+private:
     void take() noexcept {
         __atomic_store_n(&owner_, current()->task, __ATOMIC_RELAXED);
         count_ = 1;

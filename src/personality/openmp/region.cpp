@@ -40,8 +40,9 @@ void show_affinity(const thread *t) noexcept {
     print_affinity(nullptr, *t->team->abi);
 }
 
-// What a rank executes. Nothing may be thrown out of a region, as OpenMP has it: noexcept ends the process then.
-void rank_body(void *argument, unsigned rank) noexcept {
+// What a rank executes; `watched`: for a tool, too. Nothing may be thrown out of a region, as OpenMP has it: noexcept
+// ends the process then.
+template <bool watched> void rank_body(void *argument, unsigned rank) noexcept {
     team *tm = static_cast<team *>(argument);
     thread *t = enter_rank(tm, rank);
     if (tm->displays) [[unlikely]]
@@ -51,7 +52,13 @@ void rank_body(void *argument, unsigned rank) noexcept {
         t->trip = t->chunk_begin = t->chunk_end = 0;
         ++t->shares;
     }
-    tm->function(tm->data);
+    if constexpr (watched) {
+        ompt::implicit_task_begins(t);
+        ompt::call(t, tm->function, tm->data);
+        ompt::implicit_task_waits(t);
+    } else {
+        tm->function(tm->data);
+    }
     if (t->share) [[unlikely]] // a combined loop that the compiler dealt out itself after all
         leave_share(t);
     if (tm->gather) [[unlikely]]
@@ -59,6 +66,7 @@ void rank_body(void *argument, unsigned rank) noexcept {
     else if (tm->makes_tasks.load(std::memory_order_relaxed)) [[unlikely]]
         while (run_a_task(t)) {
         }
+    if (watched && rank != 0) ompt::implicit_task_ends(t);
 }
 
 // Of what the ranks read, all that changes from region to region is in the team's first line; the others are only
@@ -168,6 +176,51 @@ bool tidy(team *tm, thread *first) noexcept {
     return made_tasks;
 }
 
+// How many ranks the program asked for.
+unsigned requested_by(const thread *t, const region &r) noexcept {
+    const unsigned said = r.exactly ? r.exactly : r.ranks ? r.ranks : icv_of(t).num_threads;
+    return said ? said : hart_count();
+}
+
+template <bool watched> void run(thread *t, const region &r, unsigned ranks) noexcept {
+    const unsigned limit = icv_of(t).thread_limit;
+    if (limit != no_limit && ranks > 1) [[unlikely]]
+        ranks = take_from_limit(t, ranks, limit);
+
+    const unsigned taken = ranks;
+    spmd::team *contexts = nullptr;
+    if (ranks > 1) {
+        contexts = spmd::prepare(ranks);
+        ranks = spmd::size(contexts);
+    }
+
+    if (r.clause && ranks < r.clause->ranks[0]) [[unlikely]]
+        tell_of_fewer(*r.clause, ranks);
+
+    team *tm = set_up(t, r, ranks);
+    thread *first = tm->threads[0];
+    if (process.binds) [[unlikely]]
+        bind_region(t, tm, r.bind, ranks, contexts);
+    if (watched) ompt::region_begins(t, tm, requested_by(t, r), r.most != no_limit, r.at);
+    const void *known_as = r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
+    if (ranks > 1) {
+        tm->gather = may_make_tasks(known_as);
+        spmd::run(contexts, rank_body<watched>, tm,
+                  r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative);
+        sys::fetch_to_write(tm); // its first line, for the next region
+    } else {
+        tm->gather = false;
+        rank_body<watched>(tm, 0);
+    }
+    const bool made_tasks = tidy(tm, first);
+    if (watched) ompt::region_ends(t, tm);
+    if (ranks > 1 && (tm->gather || made_tasks)) [[unlikely]]
+        remember_tasks(known_as, made_tasks);
+    self = t;
+    if (limit != no_limit && taken > 1) [[unlikely]]
+        give_to_limit(t, taken);
+}
+
 } // namespace
 
 unsigned ranks_for(thread *t, unsigned wanted) noexcept {
@@ -188,39 +241,8 @@ void run_region(thread *t, const region &r) noexcept {
 }
 
 void run_region(thread *t, const region &r, unsigned ranks) noexcept {
-    const unsigned limit = icv_of(t).thread_limit;
-    if (limit != no_limit && ranks > 1) [[unlikely]]
-        ranks = take_from_limit(t, ranks, limit);
-
-    const unsigned taken = ranks;
-    spmd::team *contexts = nullptr;
-    if (ranks > 1) {
-        contexts = spmd::prepare(ranks);
-        ranks = spmd::size(contexts);
-    }
-
-    if (r.clause && ranks < r.clause->ranks[0]) [[unlikely]]
-        tell_of_fewer(*r.clause, ranks);
-
-    team *tm = set_up(t, r, ranks);
-    thread *first = tm->threads[0];
-    if (process.binds) [[unlikely]]
-        bind_region(t, tm, r.bind, ranks, contexts);
-    const void *known_as = r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
-    if (ranks > 1) {
-        tm->gather = may_make_tasks(known_as);
-        spmd::run(contexts, rank_body, tm, r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative);
-        sys::fetch_to_write(tm); // its first line, for the next region
-    } else {
-        tm->gather = false;
-        rank_body(tm, 0);
-    }
-    const bool made_tasks = tidy(tm, first);
-    if (ranks > 1 && (tm->gather || made_tasks)) [[unlikely]]
-        remember_tasks(known_as, made_tasks);
-    self = t;
-    if (limit != no_limit && taken > 1) [[unlikely]]
-        give_to_limit(t, taken);
+    return ompt::either([t, &r, ranks](ompt::place) { run<true>(t, r, ranks); },
+                        [t, &r, ranks] { run<false>(t, r, ranks); }, {});
 }
 
 void begin_serial_region(thread *t, const abi_traits &abi) noexcept {

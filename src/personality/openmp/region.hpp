@@ -3,6 +3,7 @@
 
 #include "model/spmd/team.hpp"
 #include "personality/openmp/abi_traits.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
 
@@ -28,6 +29,7 @@ struct region {
     const abi_traits *abi = &gcc_abi;   // of who opens it
     std::uint8_t bind = 0;              // its proc_bind clause, an omp_proc_bind_t; 0: none
     const num_threads_clause *clause = nullptr; // lives as long as the region
+    ompt::place at = {};                        // where the program opens it
     const void *known_as = nullptr; // the program's function, where `function` is an ABI's (region_memory.hpp)
 };
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "core/chaos.hpp"
 #include "personality/openmp/region.hpp"
@@ -45,7 +46,20 @@ void prepare(thread *t, task *made, void *argument) noexcept {
     static_cast<task **>(argument)[-1] = made;
 }
 
+// The same for a tool, which has `room` behind the task.
+[[gnu::noinline]] task *make_child_for_tool(thread *t, std::size_t size, std::size_t alignment, unsigned flags,
+                                            std::size_t room) noexcept {
+    const bool far = sizeof(task) + room + size > block_pool::most_room || alignment > 16;
+    task *child = begin_child(t, block_pool::kind_for(sizeof(task) + room + (far ? 0 : size)), flags);
+    prepare(t, child, far ? allocate_far(size, alignment) : reinterpret_cast<char *>(child + 1) + room);
+    if (far) child->set(extra_far_data);
+    ompt::task_made(child, flags);
+    return child;
+}
+
 task *make_child(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept {
+    if (const std::size_t room = ompt::task_room) [[unlikely]]
+        return make_child_for_tool(t, size, alignment, flags, room);
     if (sizeof(task) + size <= block_pool::most_room && alignment <= 16) [[likely]] {
         const unsigned kind = block_pool::kind_for(sizeof(task) + size);
         task *child = begin_child(t, kind, flags);
@@ -121,6 +135,39 @@ void run_function(thread *t, task *what) noexcept {
     t->task = before;
 }
 
+// The same for a tool; `how` its body ended.
+void tell_end(thread *t, task *what) noexcept {
+    if (what->has(extra_again))
+        ompt::task_ends(t, what, ompt::task_status::switched);
+    else if (what->has(extra_event) && !(what->event.load(std::memory_order_relaxed) & event_fulfilled))
+        ompt::task_ends(t, what, ompt::task_status::detach);
+    else
+        ompt::task_ends(t, what, ompt::end_of(t, what));
+}
+
+void run_watched(thread *t, task *what) noexcept {
+    task *before = t->task;
+    what->runner.store(t, std::memory_order_relaxed);
+    ompt::task_begins(t, what);
+    t->task = what;
+    ompt::call(t, what->function, what->argument);
+    tell_end(t, what);
+    t->task = before;
+}
+
+// With cancellation, or a tool.
+[[gnu::noinline]] void run_carefully(thread *t, task *what) noexcept {
+    // A copy must be destroyed, which its body does.
+    if (process.cancellation && !what->copied && is_cancelled(t, what->group)) {
+        if (ompt::on()) ompt::task_discarded(what);
+        what->clear(extra_again);
+    } else if (ompt::on()) {
+        run_watched(t, what);
+    } else {
+        run_function(t, what);
+    }
+}
+
 // True: its end is here.
 [[gnu::noinline]] bool end_with_extras(thread *t, task *what) noexcept {
     if (what->has(extra_again)) {
@@ -188,20 +235,42 @@ bool waits_by_itself(const thread *t, dependence_list depend) noexcept {
         if (request.data) *static_cast<void **>(request.data) = child;
     }
     copy_data(t, child, request);
+    if (process.careful && ompt::on()) ompt::task_created(t, child, false, request.depend);
     enqueue(t, child, request.depend);
+}
+
+// Of a task that does not wait for a rank: as the specification has it, not as we choose.
+bool is_undeferred(const thread *t, bool run_now) noexcept { return run_now || t->task->is_final() || t->size == 1; }
+
+// Runs `function` as a child that has its data, if it needs any.
+void run_made(thread *t, task *child, const task_request &request, void *data) noexcept {
+    const bool watched = process.careful && ompt::on();
+    if (watched) ompt::task_created(t, child, is_undeferred(t, request.run_now), request.depend);
+    if (request.depend.count) await_dependences(t, request.depend);
+    if (watched) ompt::task_begins(t, child);
+    begin_undeferred(t, child);
+    if (watched) {
+        ompt::call(t, request.function, data);
+        ompt::task_ends(t, child, ompt::end_of(t, child));
+    } else {
+        request.function(data);
+    }
+    complete_undeferred(t, child);
 }
 
 // On the caller's data, if it need not be copied.
 [[gnu::noinline]] void run_at_once(thread *t, const task_request &request) noexcept {
-    if (request.depend.count) await_dependences(t, request.depend);
     if (request.copy) {
+        if (request.depend.count) await_dependences(t, request.depend); // what is copied may be their result
         task *child = make_child(t, request.size, request.alignment, request.flags);
         copy_data(t, child, request);
-        begin_undeferred(t, child);
-        request.function(child->argument);
-        complete_undeferred(t, child);
+        return run_made(t, child, request, child->argument);
+    }
+    if (request.bounds) std::memcpy(request.data, request.bounds, 2 * sizeof *request.bounds);
+    if (process.careful && ompt::on()) {
+        run_made(t, make_child(t, 0, 1, request.flags), request, request.data);
     } else {
-        if (request.bounds) std::memcpy(request.data, request.bounds, 2 * sizeof *request.bounds);
+        if (request.depend.count) await_dependences(t, request.depend);
         run_at_once(t, request.function, request.data, request.flags);
     }
 }
@@ -243,11 +312,10 @@ void complete(thread *t, task *what, void (*ready)(thread *, task *)) noexcept {
 }
 
 void run_task(thread *t, task *what) noexcept {
-    // A copy must be destroyed, which its body does.
-    if (!process.cancellation || what->copied || !is_cancelled(t, what->group)) [[likely]]
+    if (!process.careful) [[likely]]
         run_function(t, what);
     else
-        what->clear(extra_again);
+        run_carefully(t, what);
     if (what->has(extra_again | extra_event | extra_destroy)) [[unlikely]]
         if (!end_with_extras(t, what)) return;
     complete(t, what);
@@ -284,16 +352,16 @@ task *attach_event(task *what) noexcept {
     return what;
 }
 
-void submit_task(thread *t, task *what, dependence_list depend) noexcept {
+[[gnu::noinline]] static void submit_carefully(thread *t, task *what, dependence_list depend, ompt::place at) noexcept;
+
+void submit_task(thread *t, task *what, dependence_list depend, ompt::place at) noexcept {
     if (what == t->task) { // the next part of an untied task; it is queued when this one has returned
         what->set(extra_again);
         return;
     }
     if (what->destroy) what->set(extra_destroy);
-    if (process.cancellation && is_cancelled(t, what->group)) [[unlikely]] {
-        if (what->destroy) what->destroy(what->argument);
-        return free_task(t, what);
-    }
+    if (process.careful) [[unlikely]]
+        return submit_carefully(t, what, depend, at);
     const bool event = what->has(extra_event);
     if (event || waits_by_itself(t, depend) || !runs_now(t, t->task)) {
         enqueue(t, what, depend);
@@ -306,6 +374,35 @@ void submit_task(thread *t, task *what, dependence_list depend) noexcept {
         what->clear(extra_again);
         what->function(what->argument);
     } while (what->has(extra_again));
+    complete_undeferred(t, what);
+}
+
+[[gnu::noinline]] static void submit_carefully(thread *t, task *what, dependence_list depend, ompt::place at) noexcept {
+    if (process.cancellation && is_cancelled(t, what->group)) {
+        if (what->destroy) what->destroy(what->argument);
+        return free_task(t, what);
+    }
+    const bool event = what->has(extra_event), watched = ompt::on();
+    std::optional<ompt::inside> in;
+    if (watched) in.emplace(at);
+    const bool queued = event || waits_by_itself(t, depend) || !runs_now(t, t->task);
+    if (watched) ompt::task_created(t, what, !queued && is_undeferred(t, false), depend);
+    if (queued) {
+        enqueue(t, what, depend);
+        if (event && t->task->is_final()) wait_for_children(t);
+        return;
+    }
+    await_dependences(t, depend);
+    if (watched) ompt::task_begins(t, what);
+    begin_undeferred(t, what);
+    do {
+        what->clear(extra_again);
+        if (watched)
+            ompt::call(t, what->function, what->argument);
+        else
+            what->function(what->argument);
+    } while (what->has(extra_again));
+    if (watched) ompt::task_ends(t, what, ompt::end_of(t, what));
     complete_undeferred(t, what);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "personality/openmp/icv.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/task_count.hpp"
 
 namespace comity::openmp {
@@ -144,8 +145,8 @@ inline task *task_of(void *argument) noexcept { return static_cast<task **>(argu
 // The handle of the task's event: from now on it is not complete before fulfill_event.
 task *attach_event(task *what) noexcept;
 // 2. Either this: queues it, or runs it at once. By the allocating task. For an untied task that runs also by the
-//    task itself: its function will be called once more. May switch.
-void submit_task(thread *t, task *what, dependence_list depend = {}) noexcept;
+//    task itself: its function will be called once more. `at`: where the program makes it. May switch.
+void submit_task(thread *t, task *what, dependence_list depend = {}, ompt::place at = {}) noexcept;
 // 3. Or, for if(0) and the like, after await_dependences: the caller executes the body in between. May switch.
 void begin_undeferred(thread *t, task *what) noexcept;
 void complete_undeferred(thread *t, task *what) noexcept;

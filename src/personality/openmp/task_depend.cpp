@@ -6,6 +6,7 @@
 
 #include "core/chaos.hpp"
 #include "core/spinlock.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/task_run.hpp"
 #include "sys/message.hpp"
 
@@ -118,8 +119,12 @@ unsigned sweep(thread *t, node_list &list) noexcept {
 // `after` waits for `before`, if that is not done.
 void add_edge(thread *t, dependence_node *before, dependence_node *after) noexcept {
     if (before == after) return; // it names a location twice
+    ompt::tool_data earlier{};
     before->lock.lock();
-    if (!before->done) {
+    const bool waits = !before->done;
+    if (waits) {
+        if (ompt::task_room) [[unlikely]]
+            earlier = ompt::data_of(before->task);
         if (!before->first || before->in_last == successors::most) {
             before->first = new (t->tasks.memory.allocate(successors_kind)) successors{before->first, {}};
             before->in_last = 0;
@@ -129,6 +134,8 @@ void add_edge(thread *t, dependence_node *before, dependence_node *after) noexce
         after->predecessors.fetch_add(1, std::memory_order_relaxed);
     }
     before->lock.unlock();
+    if (ompt::task_room && waits && ompt::on()) [[unlikely]]
+        ompt::task_waits_for(earlier, after->task); // not under the lock, for the tool may take its time
 }
 
 void add_edges(thread *t, const node_list &before, dependence_node *after) noexcept {

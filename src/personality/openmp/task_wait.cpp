@@ -5,6 +5,7 @@
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "model/spmd/team.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/region.hpp"
 #include "personality/openmp/task_run.hpp"
 #include "sync/wait_list.hpp"
@@ -409,6 +410,7 @@ void fulfill_event(task *what) noexcept {
     const bool outside = t->team != tm;
     // Until it is counted out again the team stays: the region's end waits for visitors (await_visitors).
     if (outside) tm->tasks.visitors.fetch_add(1, std::memory_order_relaxed);
+    if (ompt::on()) ompt::task_fulfilled(what);
     const bool deferred = what->deferred; // afterwards the task may be gone
     thread *runner = what->runner.load(std::memory_order_relaxed);
     // acq_rel[event]

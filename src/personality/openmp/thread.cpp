@@ -8,6 +8,7 @@
 #include "personality/openmp/binding.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/league.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/work_share.hpp"
 #include "sys/message.hpp"
 
@@ -37,6 +38,7 @@ struct leave_root {
     thread *made = nullptr;
     ~leave_root() {
         if (!made) return;
+        ompt::root_ends(made);
         self = &nobody;
         free_root(made);
     }
@@ -89,12 +91,16 @@ void free_root(thread *t) noexcept {
     free_ring(t->team);
     std::destroy_at(&t->tasks);
     std::destroy_at(&t->team->tasks);
+    std::free(t->tool);
+    std::free(t->team->tool);
     std::free(t->team); // the first member of its root
 }
 
 thread *make_root() noexcept {
     refresh_environment();
-    return self = leaver.made = new_root();
+    thread *made = self = leaver.made = new_root();
+    ompt::root_begins(made);
+    return made;
 }
 
 icvs &own_icv() noexcept {
@@ -140,7 +146,11 @@ void free_team(team *t) noexcept {
         if (t->threads[i]->child) free_team(t->threads[i]->child);
         free_dependences(nullptr, &t->threads[i]->implicit);
     }
-    for (unsigned i = 0; i < t->capacity; ++i) std::destroy_at(&t->threads[i]->tasks);
+    for (unsigned i = 0; i < t->capacity; ++i) {
+        std::free(t->threads[i]->tool);
+        std::destroy_at(&t->threads[i]->tasks);
+    }
+    std::free(t->tool);
     std::destroy_at(&t->tasks);
     for (unsigned i = 0; i < t->chunks; ++i) std::free(t->chunk[i]);
     std::free(t->threads);

@@ -17,6 +17,10 @@ struct work_share;
 struct league;
 struct placements;
 struct abi_traits;
+namespace ompt {
+struct task_info;
+struct team_info;
+} // namespace ompt
 
 inline constexpr std::uint32_t never_at_once = ~0U; // thread::at_once_depth
 
@@ -58,6 +62,7 @@ struct alignas(64) thread {
 
     alignas(64) std::byte block_header[16]; // as an explicit task has: its fields are in lines by who writes them
     openmp::task implicit;
+    ompt::task_info *tool = nullptr; // of the implicit task, for a tool
     rank_tasks tasks;
 };
 
@@ -90,6 +95,7 @@ struct alignas(64) team {
     const abi_traits *abi = nullptr; // of the region, where it displays
     placements *placed = nullptr;    // where the ranks are; null: nobody is bound (binding.hpp)
     league *own_league = nullptr;    // at a root: hot, as the team is (league.hpp)
+    ompt::team_info *tool = nullptr; // for a tool
     openmp::thread *chunk[16] = {};  // where the threads' memory is; each is twice as large as the one before
 
     // Written by the ranks.

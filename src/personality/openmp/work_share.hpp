@@ -101,7 +101,7 @@ void await_iteration(thread *t, const std::uint64_t *indices) noexcept; // may s
 // nest is entered before the loop and left after it; waiting for an iteration that is not in the nest returns at once.
 void enter_doacross(thread *t, unsigned dimensions, const doacross_loop *loops) noexcept; // may switch
 void post_values(thread *t, const std::int64_t *values) noexcept;
-void await_values(thread *t, const std::int64_t *values) noexcept; // may switch
+bool await_values(thread *t, const std::int64_t *values) noexcept; // false: there is none; may switch
 void leave_doacross(thread *t) noexcept;
 
 } // namespace comity::openmp

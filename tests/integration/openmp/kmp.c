@@ -117,15 +117,15 @@ static void leagues_deal_out_their_loops(void) {
     int done[1000] = {0}, teams = 0;
 #pragma omp teams num_teams(3) thread_limit(4)
     {
-        __atomic_fetch_add(&teams, omp_get_num_teams(), __ATOMIC_RELAXED);
+        __atomic_fetch_add(&teams, omp_get_num_teams(), __ATOMIC_RELAXED); /* teams are not at the same loop */
 #pragma omp distribute parallel for
-        for (int i = 0; i < 1000; i++) done[i]++;
+        for (int i = 0; i < 1000; i++) __atomic_fetch_add(&done[i], 1, __ATOMIC_RELAXED);
 #pragma omp distribute parallel for dist_schedule(static, 7) schedule(dynamic, 2)
-        for (int i = 999; i >= 0; i--) done[i]++;
+        for (int i = 999; i >= 0; i--) __atomic_fetch_add(&done[i], 1, __ATOMIC_RELAXED);
 #pragma omp distribute dist_schedule(static, 10)
-        for (long i = 0; i < 1000; i += 3) done[i] += 10;
+        for (long i = 0; i < 1000; i += 3) __atomic_fetch_add(&done[i], 10, __ATOMIC_RELAXED);
 #pragma omp distribute
-        for (unsigned i = 0; i < 2; i++) done[i] += 100;
+        for (unsigned i = 0; i < 2; i++) __atomic_fetch_add(&done[i], 100, __ATOMIC_RELAXED);
     }
     CHECK_EQUAL(teams, 9);
     for (int i = 0; i < 1000; i++) CHECK_EQUAL(done[i], 2 + (i % 3 == 0 ? 10 : 0) + (i < 2 ? 100 : 0));

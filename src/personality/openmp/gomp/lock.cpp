@@ -1,9 +1,8 @@
 // omp_lock_t (4 bytes) and omp_nest_lock_t (16 bytes), and both as they were before OpenMP 3.0, when threads owned
 // them, not tasks: the version nodes OMP_1.0.
-#include <new>
-
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/nest_lock.hpp"
+#include "personality/openmp/ompt/locks.hpp"
 
 using namespace comity::openmp;
 
@@ -70,14 +69,23 @@ int test(old_nest_lock &l) noexcept {
     FORM(old_, RESULT, NAME##_, OLD)                                                                                   \
     VERSIONS(NAME)
 
-FORMS(void, omp_init_lock, new (l) word_lock, new (l) word_lock, new (l) word_lock);
-FORMS(void, omp_destroy_lock, (void)l, (void)l, (void)l);
-FORMS(void, omp_set_lock, as_lock(l).lock(), as_lock(l).lock(), as_lock(l).lock());
-FORMS(void, omp_unset_lock, as_lock(l).unlock(), as_lock(l).unlock(), as_lock(l).unlock());
-FORMS(int, omp_test_lock, return as_lock(l).try_lock(), return as_lock(l).try_lock(), return as_lock(l).try_lock());
+#define HERE COMITY_OMPT_HERE
+#define ALIKE(RESULT, NAME, ...) FORMS(RESULT, NAME, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__)
 
-FORMS(void, omp_init_nest_lock, new (l) nest_lock{}, nest_lock::make_at(l), new (l) old_nest_lock{});
-FORMS(void, omp_destroy_nest_lock, (void)l, nest_lock::destroy_at(l), (void)l);
-FORMS(void, omp_set_nest_lock, as_nest(l).set(), as_fortran_nest(l).set(), set(as_old_nest(l)));
-FORMS(void, omp_unset_nest_lock, as_nest(l).unset(), as_fortran_nest(l).unset(), unset(as_old_nest(l)));
-FORMS(int, omp_test_nest_lock, return as_nest(l).test(), return as_fortran_nest(l).test(), return test(as_old_nest(l)));
+ALIKE(void, omp_init_lock, ompt::init_lock(l, 0, HERE));
+ALIKE(void, omp_destroy_lock, ompt::destroy_lock(l, HERE));
+ALIKE(void, omp_set_lock, ompt::set_lock(&as_lock(l), HERE));
+ALIKE(void, omp_unset_lock, ompt::unset_lock(&as_lock(l), HERE));
+ALIKE(int, omp_test_lock, return ompt::test_lock(&as_lock(l), HERE));
+
+// A tool is not told of the old ones.
+FORMS(void, omp_init_nest_lock, new (l) nest_lock{}; ompt::nest_made(l, 0, HERE), nest_lock::make_at(l);
+      ompt::nest_made(l, 0, HERE), new (l) old_nest_lock{});
+FORMS(void, omp_destroy_nest_lock, ompt::nest_destroyed(l, HERE), ompt::nest_destroyed(l, HERE);
+      nest_lock::destroy_at(l), (void)l);
+FORMS(void, omp_set_nest_lock, ompt::set_nest(&as_nest(l), l, HERE), ompt::set_nest(&as_fortran_nest(l), l, HERE),
+      set(as_old_nest(l)));
+FORMS(void, omp_unset_nest_lock, ompt::unset_nest(&as_nest(l), l, HERE), ompt::unset_nest(&as_fortran_nest(l), l, HERE),
+      unset(as_old_nest(l)));
+FORMS(int, omp_test_nest_lock, return ompt::test_nest(&as_nest(l), l, HERE),
+      return ompt::test_nest(&as_fortran_nest(l), l, HERE), return test(as_old_nest(l)));

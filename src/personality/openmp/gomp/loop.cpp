@@ -3,6 +3,7 @@
 // construct's.
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/share_extras.hpp"
+#include "personality/openmp/gomp/watched.hpp"
 #include "personality/openmp/region.hpp"
 
 using namespace comity::openmp;
@@ -15,11 +16,12 @@ template <class T> bool next(T *from, T *to) noexcept {
     if (!next_chunk(self, begin, end)) return false;
     *from = static_cast<T>(begin);
     *to = static_cast<T>(end);
-    return true;
+    return tell_chunk(true, ompt::dispatch_kind::loop_chunk);
 }
 
-template <class T> bool start(const loop &l, T *from, T *to) noexcept {
+template <class T> bool start(const loop &l, T *from, T *to, ompt::place at) noexcept {
     thread *t = current();
+    if (ompt::on()) ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, l.count, at);
     if (enter_share(t)) {
         fill_loop(t, t->size, t->share, l);
         publish_share(t);
@@ -38,8 +40,10 @@ schedule_kind kind_of(long schedule) noexcept {
 }
 
 template <class T>
-bool start_with_extras(const loop &l, T *from, T *to, std::uintptr_t *reductions, void **memory) noexcept {
+bool start_with_extras(const loop &l, T *from, T *to, std::uintptr_t *reductions, void **memory,
+                       ompt::place at) noexcept {
     thread *t = current();
+    if (ompt::on()) ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, l.count, at);
     begin_extras(t, reductions);
     const bool first = enter_share(t);
     if (first) fill_loop(t, t->size, t->share, l);
@@ -53,21 +57,25 @@ bool start_with_extras(const loop &l, T *from, T *to, std::uintptr_t *reductions
 #define LOOP(NAME, KIND, WRAP)                                                                                         \
     COMITY_GOMP bool GOMP_loop_##NAME##_start(long first_iteration, long end, long step, long chunk, long *from,       \
                                               long *to) noexcept {                                                     \
-        return start(WRAP(signed_loop(first_iteration, end, step, schedule_kind::KIND, chunk)), from, to);             \
+        return start(WRAP(signed_loop(first_iteration, end, step, schedule_kind::KIND, chunk)), from, to,              \
+                     COMITY_OMPT_HERE);                                                                                \
     }                                                                                                                  \
     COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull first_iteration, ull end, ull step, ull chunk,          \
                                                   ull *from, ull *to) noexcept {                                       \
-        return start(WRAP(unsigned_loop(up, first_iteration, end, step, schedule_kind::KIND, chunk)), from, to);       \
+        return start(WRAP(unsigned_loop(up, first_iteration, end, step, schedule_kind::KIND, chunk)), from, to,        \
+                     COMITY_OMPT_HERE);                                                                                \
     }                                                                                                                  \
     NEXT(NAME)
 #define LOOP_RUNTIME(NAME, WRAP)                                                                                       \
     COMITY_GOMP bool GOMP_loop_##NAME##_start(long first_iteration, long end, long step, long *from,                   \
                                               long *to) noexcept {                                                     \
-        return start(WRAP(signed_loop(first_iteration, end, step, schedule_kind::runtime, 0)), from, to);              \
+        return start(WRAP(signed_loop(first_iteration, end, step, schedule_kind::runtime, 0)), from, to,               \
+                     COMITY_OMPT_HERE);                                                                                \
     }                                                                                                                  \
     COMITY_GOMP bool GOMP_loop_ull_##NAME##_start(bool up, ull first_iteration, ull end, ull step, ull *from,          \
                                                   ull *to) noexcept {                                                  \
-        return start(WRAP(unsigned_loop(up, first_iteration, end, step, schedule_kind::runtime, 0)), from, to);        \
+        return start(WRAP(unsigned_loop(up, first_iteration, end, step, schedule_kind::runtime, 0)), from, to,         \
+                     COMITY_OMPT_HERE);                                                                                \
     }                                                                                                                  \
     NEXT(NAME)
 #define NEXT(NAME)                                                                                                     \
@@ -90,40 +98,52 @@ LOOP_RUNTIME(ordered_runtime, ordered)
 COMITY_GOMP bool GOMP_loop_start(long first_iteration, long end, long step, long schedule, long chunk, long *from,
                                  long *to, std::uintptr_t *reductions, void **memory) noexcept {
     return start_with_extras(signed_loop(first_iteration, end, step, kind_of(schedule), chunk), from, to, reductions,
-                             memory);
+                             memory, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_loop_ull_start(bool up, ull first_iteration, ull end, ull step, long schedule, ull chunk,
                                      ull *from, ull *to, std::uintptr_t *reductions, void **memory) noexcept {
     return start_with_extras(unsigned_loop(up, first_iteration, end, step, kind_of(schedule), chunk), from, to,
-                             reductions, memory);
+                             reductions, memory, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_loop_ordered_start(long first_iteration, long end, long step, long schedule, long chunk,
                                          long *from, long *to, std::uintptr_t *reductions, void **memory) noexcept {
     const loop l = ordered(signed_loop(first_iteration, end, step, kind_of(schedule), chunk));
-    return start_with_extras(l, from, to, reductions, memory);
+    return start_with_extras(l, from, to, reductions, memory, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_loop_ull_ordered_start(bool up, ull first_iteration, ull end, ull step, long schedule, ull chunk,
                                              ull *from, ull *to, std::uintptr_t *reductions, void **memory) noexcept {
     const loop l = ordered(unsigned_loop(up, first_iteration, end, step, kind_of(schedule), chunk));
-    return start_with_extras(l, from, to, reductions, memory);
+    return start_with_extras(l, from, to, reductions, memory, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP void GOMP_loop_end() noexcept {
     leave_share(self);
-    barrier(self);
+    ompt::either([](ompt::place at) { end_watched(ompt::work_kind::loop, at); }, [] { barrier(self); },
+                 COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_loop_end_cancel() noexcept {
     leave_share(self);
-    return barrier_or_cancel(self);
+    return ompt::either([](ompt::place at) { return end_watched_cancel(ompt::work_kind::loop, at); },
+                        [] { return barrier_or_cancel(self); }, COMITY_OMPT_HERE);
 }
 
-COMITY_GOMP void GOMP_loop_end_nowait() noexcept { leave_share(self); }
+COMITY_GOMP void GOMP_loop_end_nowait() noexcept {
+    leave_share(self);
+    ompt::tell_last([](ompt::place at) { ompt::work(ompt::work_kind::loop, ompt::endpoint::end, 0, at); },
+                    COMITY_OMPT_HERE);
+}
 
-COMITY_GOMP void GOMP_ordered_start() noexcept { await_turn(current()); }
+COMITY_GOMP void GOMP_ordered_start() noexcept {
+    ompt::either([](ompt::place at) { ompt::enter_ordered(ordered_of(self), at, [] { await_turn(self); }); },
+                 [] { await_turn(current()); }, COMITY_OMPT_HERE);
+}
 
 // The turn passes when the chunk is done (next_chunk): ordered regions of one chunk need not wait for each other.
-COMITY_GOMP void GOMP_ordered_end() noexcept {}
+COMITY_GOMP void GOMP_ordered_end() noexcept {
+    ompt::tell_last([](ompt::place at) { ompt::released(ompt::mutex_kind::ordered, ordered_of(self), at); },
+                    COMITY_OMPT_HERE);
+}

@@ -2,6 +2,7 @@
 #include "personality/openmp/blas_caller.hpp"
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/legacy_region.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/region.hpp"
 
 using namespace comity::openmp;
@@ -17,6 +18,7 @@ COMITY_GOMP void GOMP_parallel(region_function function, void *data, unsigned th
     thread *t = current();
     region r{function, data, threads};
     r.bind = proc_bind_in(flags);
+    r.at = COMITY_OMPT_HERE;
     r.exactly = blas::ranks_of_region(t, __builtin_return_address(0));
     run_region(t, r);
     if (r.exactly) [[unlikely]]
@@ -33,6 +35,7 @@ COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *da
     group.reductions = reductions;
     region r{function, data, threads};
     r.bind = proc_bind_in(flags);
+    r.at = COMITY_OMPT_HERE;
     r.group = &group;
     run_region(t, r, ranks);
     return ranks;
@@ -40,9 +43,11 @@ COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *da
 
 namespace {
 
-void parallel_loop(region_function function, void *data, unsigned threads, const loop &l, unsigned flags) noexcept {
+void parallel_loop(region_function function, void *data, unsigned threads, const loop &l, unsigned flags,
+                   ompt::place at) noexcept {
     region r{function, data, threads};
     r.bind = proc_bind_in(flags);
+    r.at = at;
     r.loop = &l;
     run_region(current(), r);
 }
@@ -56,12 +61,14 @@ loop sections_loop(unsigned count) noexcept {
 #define PARALLEL_LOOP(NAME, KIND)                                                                                      \
     COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,     \
                                                long end, long step, long chunk, unsigned flags) noexcept {             \
-        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::KIND, chunk), flags);      \
+        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::KIND, chunk), flags,       \
+                      COMITY_OMPT_HERE);                                                                               \
     }
 #define PARALLEL_LOOP_RUNTIME(NAME)                                                                                    \
     COMITY_GOMP void GOMP_parallel_loop_##NAME(region_function function, void *data, unsigned threads, long start,     \
                                                long end, long step, unsigned flags) noexcept {                         \
-        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::runtime, 0), flags);       \
+        parallel_loop(function, data, threads, signed_loop(start, end, step, schedule_kind::runtime, 0), flags,        \
+                      COMITY_OMPT_HERE);                                                                               \
     }
 PARALLEL_LOOP(static, fixed)
 PARALLEL_LOOP(dynamic, dynamic)
@@ -77,6 +84,7 @@ COMITY_GOMP void GOMP_parallel_sections(region_function function, void *data, un
     const loop l = sections_loop(count);
     region r{function, data, threads};
     r.bind = proc_bind_in(flags);
+    r.at = COMITY_OMPT_HERE;
     r.loop = &l;
     r.most = count ? count : 1;
     run_region(current(), r);
@@ -85,7 +93,9 @@ COMITY_GOMP void GOMP_parallel_sections(region_function function, void *data, un
 // The entry points of gcc before 4.9: they return in the region, and GOMP_parallel_end ends it.
 
 COMITY_GOMP void GOMP_parallel_start(region_function function, void *data, unsigned threads) noexcept {
-    start_legacy_region({function, data, threads});
+    region r{function, data, threads};
+    r.at = COMITY_OMPT_HERE;
+    start_legacy_region(r);
 }
 
 COMITY_GOMP void GOMP_parallel_end() noexcept { end_legacy_region(); }
@@ -95,6 +105,7 @@ COMITY_GOMP void GOMP_parallel_end() noexcept { end_legacy_region(); }
                                                        long start, long end, long step, long chunk) noexcept {         \
         const loop l = signed_loop(start, end, step, schedule_kind::KIND, chunk);                                      \
         region r{function, data, threads};                                                                             \
+        r.at = COMITY_OMPT_HERE;                                                                                       \
         r.loop = &l;                                                                                                   \
         start_legacy_region(r);                                                                                        \
     }
@@ -106,6 +117,7 @@ COMITY_GOMP void GOMP_parallel_loop_runtime_start(region_function function, void
                                                   long end, long step) noexcept {
     const loop l = signed_loop(start, end, step, schedule_kind::runtime, 0);
     region r{function, data, threads};
+    r.at = COMITY_OMPT_HERE;
     r.loop = &l;
     start_legacy_region(r);
 }
@@ -114,6 +126,7 @@ COMITY_GOMP void GOMP_parallel_sections_start(region_function function, void *da
                                               unsigned count) noexcept {
     const loop l = sections_loop(count);
     region r{function, data, threads};
+    r.at = COMITY_OMPT_HERE;
     r.loop = &l;
     r.most = count ? count : 1;
     start_legacy_region(r);
@@ -122,16 +135,35 @@ COMITY_GOMP void GOMP_parallel_sections_start(region_function function, void *da
 // The compilers' numbers for what is cancelled.
 enum : int { cancel_parallel = 1, cancel_loop = 2, cancel_sections = 4, cancel_taskgroup = 8 };
 
-COMITY_GOMP bool GOMP_cancellation_point(int which) noexcept {
-    const thread *t = current();
+namespace {
+
+bool is_cancelled(const thread *t, int which) noexcept {
     if (which & (cancel_loop | cancel_sections)) return share_is_cancelled(t);
     return which & cancel_taskgroup ? group_is_cancelled(t) : region_is_cancelled(t);
 }
 
+bool tell_if(bool cancelled, int which, int how, ompt::place at) noexcept {
+    if (cancelled && ompt::on())
+        ompt::cancelled((which & cancel_loop        ? ompt::cancel_loop
+                         : which & cancel_sections  ? ompt::cancel_sections
+                         : which & cancel_taskgroup ? ompt::cancel_taskgroup
+                                                    : ompt::cancel_parallel) |
+                            how,
+                        at);
+    return cancelled;
+}
+
+} // namespace
+
+COMITY_GOMP bool GOMP_cancellation_point(int which) noexcept {
+    return tell_if(is_cancelled(current(), which), which, ompt::cancel_detected, COMITY_OMPT_HERE);
+}
+
 COMITY_GOMP bool GOMP_cancel(int which, bool really) noexcept {
     if (!process.cancellation) return false;
-    if (!really) return GOMP_cancellation_point(which);
     thread *t = current();
+    if (!really) return tell_if(is_cancelled(t, which), which, ompt::cancel_detected, COMITY_OMPT_HERE);
+    tell_if(true, which, ompt::cancel_activated, COMITY_OMPT_HERE);
     if (which & (cancel_loop | cancel_sections))
         cancel_share(t);
     else if (which & cancel_taskgroup)

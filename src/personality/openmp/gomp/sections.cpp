@@ -1,6 +1,7 @@
 // sections, single, scope and the reductions of worksharing constructs.
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/share_extras.hpp"
+#include "personality/openmp/gomp/watched.hpp"
 #include "personality/openmp/region.hpp"
 
 using namespace comity::openmp;
@@ -9,7 +10,8 @@ namespace {
 
 unsigned next_section() noexcept {
     std::uint64_t number, end;
-    return next_chunk(self, number, end) ? static_cast<unsigned>(number) : 0;
+    if (!next_chunk(self, number, end)) return 0;
+    return tell_chunk(static_cast<unsigned>(number), ompt::dispatch_kind::section);
 }
 
 } // namespace
@@ -17,6 +19,7 @@ unsigned next_section() noexcept {
 // Sections are a loop from 1 to their number; 0 means that there are no more.
 COMITY_GOMP unsigned GOMP_sections_start(unsigned count) noexcept {
     thread *t = current();
+    if (ompt::on()) ompt::work(ompt::work_kind::sections, ompt::endpoint::begin, count, COMITY_OMPT_HERE);
     if (enter_share(t)) {
         fill_loop(t, t->size, t->share, signed_loop(1, static_cast<long>(count) + 1, 1, schedule_kind::dynamic, 1));
         publish_share(t);
@@ -26,6 +29,7 @@ COMITY_GOMP unsigned GOMP_sections_start(unsigned count) noexcept {
 
 COMITY_GOMP unsigned GOMP_sections2_start(unsigned count, std::uintptr_t *reductions, void **memory) noexcept {
     thread *t = current();
+    if (ompt::on()) ompt::work(ompt::work_kind::sections, ompt::endpoint::begin, count, COMITY_OMPT_HERE);
     begin_extras(t, reductions);
     const bool first = enter_share(t);
     if (first)
@@ -39,17 +43,33 @@ COMITY_GOMP unsigned GOMP_sections_next() noexcept { return next_section(); }
 
 COMITY_GOMP void GOMP_sections_end() noexcept {
     leave_share(self);
-    barrier(self);
+    ompt::either([](ompt::place at) { end_watched(ompt::work_kind::sections, at); }, [] { barrier(self); },
+                 COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_sections_end_cancel() noexcept {
     leave_share(self);
-    return barrier_or_cancel(self);
+    return ompt::either([](ompt::place at) { return end_watched_cancel(ompt::work_kind::sections, at); },
+                        [] { return barrier_or_cancel(self); }, COMITY_OMPT_HERE);
 }
 
-COMITY_GOMP void GOMP_sections_end_nowait() noexcept { leave_share(self); }
+COMITY_GOMP void GOMP_sections_end_nowait() noexcept {
+    leave_share(self);
+    ompt::tell_last([](ompt::place at) { ompt::work(ompt::work_kind::sections, ompt::endpoint::end, 0, at); },
+                    COMITY_OMPT_HERE);
+}
 
-COMITY_GOMP bool GOMP_single_start() noexcept { return take_single(current()); }
+// gcc does not say where a single region ends, so a tool is told begin and end at once.
+COMITY_GOMP bool GOMP_single_start() noexcept {
+    const bool mine = take_single(current());
+    const auto tell = [=](ompt::place at) {
+        ompt::single(mine, at);
+        if (mine) ompt::work(ompt::work_kind::single_executor, ompt::endpoint::end, 1, at);
+        return mine;
+    };
+    return ompt::either(
+        tell, [=] { return mine; }, COMITY_OMPT_HERE);
+}
 
 // copyprivate: null for the rank that executes the region; the others wait for its data. A barrier follows in the
 // program before the data goes away.

@@ -21,7 +21,13 @@ struct ident {
     i32 reserved_2, reserved_3;
     const char *source; // ";file;function;line;column;;"
 };
-enum ident_flag : i32 { ident_atomic_reduce = 0x10 };
+enum ident_flag : i32 {
+    ident_atomic_reduce = 0x10,
+    ident_barrier_explicit = 0x20,
+    ident_barrier_implicit = 0x40,
+    ident_sections = 0x400,
+    ident_distribute = 0x800,
+};
 
 // What a critical section's name is for the compiler: zero at first, the first word is ours.
 using critical_name = i32[8];

@@ -3,6 +3,7 @@
 
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/kmp/schedule.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
 
@@ -130,20 +131,48 @@ template <class T, class S> void begin_both(i32 schedule, i32 *last, T lower, T 
     begin(current(), l, schedule, chunk);
 }
 
+void tell_begin(u64 count, ompt::place at) noexcept {
+    ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, count, at);
+}
+
+// A chunk, or the loop's end.
+[[gnu::always_inline]] inline i32 tell_next(i32 more, ompt::place at) noexcept {
+    const auto tell = [=](ompt::place p) {
+        const thread *t = self;
+        if (more)
+            ompt::chunk(ompt::dispatch_kind::loop_chunk, t->share->loop.start + t->chunk_begin * t->share->loop.step,
+                        t->chunk_end - t->chunk_begin);
+        else
+            ompt::work(ompt::work_kind::loop, ompt::endpoint::end, 0, p);
+        return more;
+    };
+    return ompt::either(
+        tell, [=] { return more; }, at);
+}
+
+// What waits in an ordered region is told apart by the loop.
+const void *ordered_of(const thread *t) noexcept {
+    return t->share ? static_cast<const void *>(t->share) : static_cast<const void *>(t->team);
+}
+
 } // namespace
 
 #define DISPATCH(SUFFIX, T, S)                                                                                         \
     COMITY_KMP void __kmpc_dispatch_init_##SUFFIX(const ident *, i32, i32 schedule, T lower, T upper, S step,          \
                                                   S chunk) noexcept {                                                  \
-        begin(current(), loop_of(lower, upper, step), schedule, chunk);                                                \
+        const loop l = loop_of(lower, upper, step);                                                                    \
+        begin(current(), l, schedule, chunk);                                                                          \
+        if (ompt::on()) tell_begin(l.count, COMITY_OMPT_HERE);                                                         \
     }                                                                                                                  \
     COMITY_KMP void __kmpc_dist_dispatch_init_##SUFFIX(const ident *, i32, i32 schedule, i32 *last, T lower, T upper,  \
                                                        S step, S chunk) noexcept {                                     \
         begin_both(schedule, last, lower, upper, step, chunk);                                                         \
+        if (ompt::on()) tell_begin(loop_of(lower, upper, step).count, COMITY_OMPT_HERE);                               \
     }                                                                                                                  \
     COMITY_KMP i32 __kmpc_dispatch_next_##SUFFIX(const ident *, i32, i32 *last, T *lower, T *upper,                    \
                                                  S *stride) noexcept {                                                 \
-        return next(last, lower, upper, stride);                                                                       \
+        const i32 more = next(last, lower, upper, stride);                                                             \
+        return tell_next(more, COMITY_OMPT_HERE);                                                                      \
     }                                                                                                                  \
     /* After each iteration of an ordered loop. The turn passes when the chunk is done, in _next. */                   \
     COMITY_KMP void __kmpc_dispatch_fini_##SUFFIX(const ident *, i32) noexcept {}
@@ -155,12 +184,30 @@ DISPATCH(8u, u64, i64)
 // After the loop; _next has left it.
 COMITY_KMP void __kmpc_dispatch_deinit(const ident *, i32) noexcept {}
 
-COMITY_KMP void __kmpc_ordered(const ident *, i32) noexcept { await_turn(current()); }
-COMITY_KMP void __kmpc_end_ordered(const ident *, i32) noexcept {}
+COMITY_KMP void __kmpc_ordered(const ident *, i32) noexcept {
+    ompt::either([](ompt::place at) { ompt::enter_ordered(ordered_of(self), at, [] { await_turn(self); }); },
+                 [] { await_turn(current()); }, COMITY_OMPT_HERE);
+}
+COMITY_KMP void __kmpc_end_ordered(const ident *, i32) noexcept {
+    ompt::tell_last([](ompt::place at) { ompt::released(ompt::mutex_kind::ordered, ordered_of(self), at); },
+                    COMITY_OMPT_HERE);
+}
 
 COMITY_KMP void __kmpc_doacross_init(const ident *, i32, i32 dimensions, const doacross_loop *loops) noexcept {
     enter_doacross(current(), static_cast<unsigned>(dimensions), loops);
 }
-COMITY_KMP void __kmpc_doacross_post(const ident *, i32, const i64 *values) noexcept { post_values(self, values); }
-COMITY_KMP void __kmpc_doacross_wait(const ident *, i32, const i64 *values) noexcept { await_values(self, values); }
+namespace {
+void tell_iteration(ompt::depend_kind kind, const i64 *values) noexcept {
+    if (const work_share *share = self->iterations) ompt::iteration(kind, share->doacross.dimensions, values);
+}
+} // namespace
+
+COMITY_KMP void __kmpc_doacross_post(const ident *, i32, const i64 *values) noexcept {
+    post_values(self, values);
+    if (ompt::on()) tell_iteration(ompt::depend_kind::source, values);
+}
+COMITY_KMP void __kmpc_doacross_wait(const ident *, i32, const i64 *values) noexcept {
+    const bool exists = await_values(self, values);
+    if (exists && ompt::on()) tell_iteration(ompt::depend_kind::sink, values);
+}
 COMITY_KMP void __kmpc_doacross_fini(const ident *, i32) noexcept { leave_doacross(self); }

@@ -7,6 +7,7 @@
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/kmp/microtask.hpp"
 #include "personality/openmp/league.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/region.hpp"
 
 using namespace comity::openmp;
@@ -51,7 +52,7 @@ bool take_list(thread *t, num_threads_clause &into) noexcept {
     return true;
 }
 
-void fork(thread *t, microtask_call &call, const void *caller) noexcept {
+void fork(thread *t, microtask_call &call, ompt::place at) noexcept {
     region r{run_microtask, &call, take_clauses(t).ranks};
     num_threads_clause clause;
     if (t->next_bind | t->next_is_listed) [[unlikely]] {
@@ -60,10 +61,16 @@ void fork(thread *t, microtask_call &call, const void *caller) noexcept {
     }
     r.abi = &llvm_abi;
     r.known_as = reinterpret_cast<const void *>(call.function);
-    r.exactly = blas::ranks_of_region(t, caller);
+    r.exactly = blas::ranks_of_region(t, at.caller);
+    r.at = at;
     run_region(t, r);
     if (r.exactly) [[unlikely]]
         blas::region_is_over(t);
+}
+
+void end_serial(thread *t) noexcept {
+    end_serial_region(t);
+    if (ompt::on()) ompt::serial_region_ends(t);
 }
 
 } // namespace
@@ -81,7 +88,7 @@ void fork(thread *t, microtask_call &call, const void *caller) noexcept {
 
 COMITY_KMP void __kmpc_fork_call(const ident *, i32 count, microtask function, ...) noexcept {
     COLLECT_ARGUMENTS(count, function)
-    fork(current(), call, __builtin_return_address(0));
+    fork(current(), call, COMITY_OMPT_HERE);
 }
 
 // One argument at most: the address of all of them.
@@ -93,15 +100,16 @@ COMITY_KMP void __kmpc_fork_call_if(const ident *, i32 count, microtask function
         void *argument;
     } one{{function, count > 0 ? 1u : 0u}, argument};
     if (condition) {
-        fork(t, one.call, __builtin_return_address(0));
+        fork(t, one.call, COMITY_OMPT_HERE);
         return;
     }
     (void)take_clauses(t);
     t->next_bind = 0;
     t->next_is_listed = false;
     begin_serial_region(t, llvm_abi);
+    if (ompt::on()) ompt::serial_region_begins(self, COMITY_OMPT_HERE);
     run_microtask(&one.call);
-    end_serial_region(self);
+    end_serial(self);
 }
 
 // A region whose if clause is false: the program calls its code in between.
@@ -111,8 +119,9 @@ COMITY_KMP void __kmpc_serialized_parallel(const ident *, i32) noexcept {
     t->next_bind = 0;
     t->next_is_listed = false;
     begin_serial_region(t, llvm_abi);
+    if (ompt::on()) ompt::serial_region_begins(self, COMITY_OMPT_HERE);
 }
-COMITY_KMP void __kmpc_end_serialized_parallel(const ident *, i32) noexcept { end_serial_region(current()); }
+COMITY_KMP void __kmpc_end_serialized_parallel(const ident *, i32) noexcept { end_serial(current()); }
 
 COMITY_KMP void __kmpc_push_num_threads(const ident *, i32, i32 ranks) noexcept {
     current()->next.ranks = positive(ranks);

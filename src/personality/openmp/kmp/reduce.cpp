@@ -6,6 +6,7 @@
 
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/lock.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/region.hpp"
 #include "sys/message.hpp"
 
@@ -73,6 +74,11 @@ void gather(thread *t, void *data, combine_function combine) noexcept {
     leave(t->team, share);
 }
 
+void end_barrier(thread *t, ompt::place at) noexcept {
+    if (ompt::on()) return ompt::synchronize(ompt::sync_kind::barrier_workshare, at, [] { barrier(self); });
+    barrier(t);
+}
+
 word_lock &lock_of(critical_name *name) noexcept { return *reinterpret_cast<word_lock *>(name); }
 
 i32 begin(const ident *where, i32 variables, void *data, combine_function combine, critical_name *name) noexcept {
@@ -97,9 +103,12 @@ i32 begin(const ident *where, i32 variables, void *data, combine_function combin
 
 COMITY_KMP i32 __kmpc_reduce_nowait(const ident *where, i32, i32 variables, std::size_t, void *data,
                                     combine_function combine, critical_name *name) noexcept {
-    return begin(where, variables, data, combine, name);
+    const i32 part = begin(where, variables, data, combine, name);
+    if (part == 1 && ompt::on()) ompt::reduction(ompt::endpoint::begin, COMITY_OMPT_HERE);
+    return part;
 }
 COMITY_KMP void __kmpc_end_reduce_nowait(const ident *, i32, critical_name *name) noexcept {
+    if (ompt::on()) ompt::reduction(ompt::endpoint::end, COMITY_OMPT_HERE);
     if (self->reduction == locked) lock_of(name).unlock();
 }
 
@@ -107,13 +116,15 @@ COMITY_KMP void __kmpc_end_reduce_nowait(const ident *, i32, critical_name *name
 COMITY_KMP i32 __kmpc_reduce(const ident *where, i32, i32 variables, std::size_t, void *data, combine_function combine,
                              critical_name *name) noexcept {
     const i32 part = begin(where, variables, data, combine, name);
-    if (part == 0) barrier(self);
+    if (part == 1 && ompt::on()) ompt::reduction(ompt::endpoint::begin, COMITY_OMPT_HERE);
+    if (part == 0) end_barrier(self, COMITY_OMPT_HERE);
     return part;
 }
 COMITY_KMP void __kmpc_end_reduce(const ident *, i32, critical_name *name) noexcept {
     thread *t = self;
+    if (t->reduction != by_atomic && ompt::on()) ompt::reduction(ompt::endpoint::end, COMITY_OMPT_HERE);
     if (t->reduction == locked) lock_of(name).unlock();
-    if (t->reduction != alone) barrier(t);
+    if (t->reduction != alone) end_barrier(t, COMITY_OMPT_HERE);
 }
 
 // Of the region's last reduction, for the original's tests.

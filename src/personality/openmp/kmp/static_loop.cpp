@@ -4,6 +4,7 @@
 
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/kmp/schedule.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
 
@@ -192,16 +193,30 @@ template <class T, class S> void init_team(i32 *last, T *lower, T *upper, S *str
     *stride = static_cast<S>(b.stride);
 }
 
+ompt::work_kind work_of(const ident *where) noexcept {
+    const i32 flags = where ? where->flags : 0;
+    return flags & ident_sections     ? ompt::work_kind::sections
+           : flags & ident_distribute ? ompt::work_kind::distribute
+                                      : ompt::work_kind::loop;
+}
+
+template <class T, class S> void tell_begin(const ident *where, T lower, T upper, S step, ompt::place at) noexcept {
+    const bounds<T> b(lower, upper, step);
+    ompt::work(work_of(where), ompt::endpoint::begin, b.empty() ? 0 : b.trips(), at);
+}
+
 } // namespace
 
 #define STATIC_LOOP(SUFFIX, T, S)                                                                                      \
-    COMITY_KMP void __kmpc_for_static_init_##SUFFIX(const ident *, i32, i32 schedule, i32 *last, T *lower, T *upper,   \
-                                                    S *stride, S step, S chunk) noexcept {                             \
+    COMITY_KMP void __kmpc_for_static_init_##SUFFIX(const ident *where, i32, i32 schedule, i32 *last, T *lower,        \
+                                                    T *upper, S *stride, S step, S chunk) noexcept {                   \
+        if (ompt::on()) tell_begin(where, *lower, *upper, step, COMITY_OMPT_HERE);                                     \
         init(schedule, last, lower, upper, stride, step, chunk);                                                       \
     }                                                                                                                  \
-    COMITY_KMP void __kmpc_dist_for_static_init_##SUFFIX(const ident *, i32, i32 schedule, i32 *last, T *lower,        \
+    COMITY_KMP void __kmpc_dist_for_static_init_##SUFFIX(const ident *where, i32, i32 schedule, i32 *last, T *lower,   \
                                                          T *upper, T *team_upper, S *stride, S step,                   \
                                                          S chunk) noexcept {                                           \
+        if (ompt::on()) tell_begin(where, *lower, *upper, step, COMITY_OMPT_HERE);                                     \
         init_both(schedule, last, lower, upper, team_upper, stride, step, chunk);                                      \
     }                                                                                                                  \
     COMITY_KMP void __kmpc_team_static_init_##SUFFIX(const ident *, i32, i32 *last, T *lower, T *upper, S *stride,     \
@@ -213,4 +228,6 @@ STATIC_LOOP(4u, u32, i32)
 STATIC_LOOP(8, i64, i64)
 STATIC_LOOP(8u, u64, i64)
 
-COMITY_KMP void __kmpc_for_static_fini(const ident *, i32) noexcept {}
+COMITY_KMP void __kmpc_for_static_fini(const ident *where, i32) noexcept {
+    ompt::tell_last([=](ompt::place at) { ompt::work(work_of(where), ompt::endpoint::end, 0, at); }, COMITY_OMPT_HERE);
+}

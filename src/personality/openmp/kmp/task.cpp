@@ -6,6 +6,7 @@
 
 #include "personality/openmp/kmp/task_reduction.hpp"
 #include "personality/openmp/omp/functions.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
 
@@ -29,7 +30,9 @@ void destroy(void *head) noexcept {
 } // namespace
 
 kmp_task *make_task(thread *t, u32 size, u32 shared, i32 flags, task_routine routine) noexcept {
-    const unsigned core_flags = (flags & task_is_tied ? 0u : +flag_untied) | (flags & task_is_final ? +flag_final : 0u);
+    const unsigned core_flags = (flags & task_is_tied ? 0u : +flag_untied) |
+                                (flags & task_is_final ? +flag_final : 0u) |
+                                (flags & task_is_mergeable ? +flag_mergeable : 0u);
     task *made = allocate_task(t, sizeof(task_head) + size, 16, core_flags);
     made->function = run;
     new (made->argument) task_head{size, shared, flags};
@@ -121,47 +124,63 @@ COMITY_KMP kmp_task *__kmpc_omp_target_task_alloc(const ident *, i32, i32 flags,
 
 // The result says whether the current task must return to its scheduler: it need not.
 COMITY_KMP i32 __kmpc_omp_task(const ident *, i32, kmp_task *k) noexcept {
-    submit_task(current(), finish_set_up(k));
+    submit_task(current(), finish_set_up(k), {}, COMITY_OMPT_HERE);
     return 0;
 }
 COMITY_KMP i32 __kmpc_omp_task_parts(const ident *, i32, kmp_task *k) noexcept {
-    submit_task(current(), finish_set_up(k));
+    submit_task(current(), finish_set_up(k), {}, COMITY_OMPT_HERE);
     return 0;
 }
 COMITY_KMP i32 __kmpc_omp_task_with_deps(const ident *, i32, kmp_task *k, i32 count, const kmp_dependence *list,
                                          i32 more, const kmp_dependence *other) noexcept {
-    submit_task(current(), finish_set_up(k), dependences(count, list, more, other));
+    submit_task(current(), finish_set_up(k), dependences(count, list, more, other), COMITY_OMPT_HERE);
     return 0;
 }
 
 // if(0): the program calls the task's routine in between.
 COMITY_KMP void __kmpc_omp_task_begin_if0(const ident *, i32, kmp_task *k) noexcept {
-    begin_undeferred(current(), finish_set_up(k));
+    task *made = finish_set_up(k);
+    if (ompt::on()) ompt::undeferred_begins(self, made, COMITY_OMPT_HERE);
+    begin_undeferred(current(), made);
 }
 COMITY_KMP void __kmpc_omp_task_complete_if0(const ident *, i32, kmp_task *k) noexcept {
+    if (ompt::on()) ompt::undeferred_ends(self, core_task(k));
     complete_undeferred(current(), core_task(k));
 }
 COMITY_KMP void __kmpc_omp_wait_deps(const ident *, i32, i32 count, const kmp_dependence *list, i32 more,
                                      const kmp_dependence *other) noexcept {
+    if (ompt::on()) return ompt::dependent_wait(self, dependences(count, list, more, other), COMITY_OMPT_HERE);
     await_dependences(current(), dependences(count, list, more, other));
 }
 // taskwait depend. With nowait (5.2) later tasks would depend on it, and wait by themselves; waiting here is right too.
 COMITY_KMP void __kmpc_omp_taskwait_deps_51(const ident *, i32, i32 count, const kmp_dependence *list, i32 more,
                                             const kmp_dependence *other, i32) noexcept {
+    if (ompt::on()) return ompt::dependent_wait(self, dependences(count, list, more, other), COMITY_OMPT_HERE);
     await_dependences(current(), dependences(count, list, more, other));
 }
 
 COMITY_KMP i32 __kmpc_omp_taskwait(const ident *, i32) noexcept {
-    wait_for_children(current());
+    const auto tell = [](ompt::place at) {
+        ompt::synchronize(ompt::sync_kind::taskwait, at, [] { wait_for_children(self); });
+    };
+    ompt::either(
+        tell, [] { wait_for_children(current()); }, COMITY_OMPT_HERE);
     return 0;
 }
 COMITY_KMP i32 __kmpc_omp_taskyield(const ident *, i32, int) noexcept {
-    yield_task(current());
+    ompt::either([](ompt::place at) { ompt::yield(at, [] { yield_task(self); }); }, [] { yield_task(current()); },
+                 COMITY_OMPT_HERE);
     return 0;
 }
 
-COMITY_KMP void __kmpc_taskgroup(const ident *, i32) noexcept { begin_group(current()); }
-COMITY_KMP void __kmpc_end_taskgroup(const ident *, i32) noexcept { end_group_with_reductions(current()); }
+COMITY_KMP void __kmpc_taskgroup(const ident *, i32) noexcept {
+    if (ompt::on()) ompt::sync_region(ompt::sync_kind::taskgroup, ompt::endpoint::begin, COMITY_OMPT_HERE.caller);
+    begin_group(current());
+}
+COMITY_KMP void __kmpc_end_taskgroup(const ident *, i32) noexcept {
+    ompt::either([](ompt::place at) { ompt::end_taskgroup(at, [] { end_group_with_reductions(self); }); },
+                 [] { end_group_with_reductions(current()); }, COMITY_OMPT_HERE);
+}
 
 // detach: the event's handle, which the compiler stores as an omp_event_handle_t.
 COMITY_KMP void *__kmpc_task_allow_completion_event(const ident *, i32, kmp_task *k) noexcept {

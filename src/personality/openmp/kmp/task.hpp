@@ -30,6 +30,7 @@ struct alignas(16) task_head {
 enum task_bit : i32 {
     task_is_tied = 1 << 0,
     task_is_final = 1 << 1,
+    task_is_mergeable = 1 << 2,
     task_has_destructors = 1 << 3,
     task_is_proxy = 1 << 4, // completed by a call from elsewhere
     task_has_priority = 1 << 5,

@@ -10,6 +10,7 @@
 #include "personality/openmp/binding.hpp"
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/omp/functions.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
@@ -251,9 +252,12 @@ COMITY_KMP size_t ompc_capture_affinity(char *buffer, size_t size, const char *f
 
 // ---- omp_* that gcc's libgomp does not have -----------------------------------------------------------------------
 
-// No tool is attached: omp_control_tool_notool.
-COMITY_KMP int omp_control_tool(int, int, void *) noexcept { return -2; }
-COMITY_KMP int omp_control_tool_(const int *, const int *, void *) noexcept { return -2; }
+COMITY_KMP int omp_control_tool(int command, int modifier, void *argument) noexcept {
+    return ompt::control(command, modifier, argument, COMITY_OMPT_HERE);
+}
+COMITY_KMP int omp_control_tool_(const int *command, const int *modifier, void *argument) noexcept {
+    return ompt::control(*command, *modifier, argument, COMITY_OMPT_HERE);
+}
 
 // There are no foreign runtimes to talk to: no object has a property.
 #define INTEROP(RESULT, NAME, ...)                                                                                     \

@@ -9,7 +9,8 @@
 using namespace comity::openmp;
 
 int omp_get_thread_num() noexcept { return static_cast<int>(self->rank); }
-int omp_get_num_threads() noexcept { return static_cast<int>(self->size); }
+// Programs call it so that the runtime, and a tool, is there afterwards.
+int omp_get_num_threads() noexcept { return static_cast<int>(current()->size); }
 
 int comity::openmp::max_threads(const void *caller) noexcept {
     if (const unsigned ranks = blas::max_threads(caller)) return static_cast<int>(ranks);
