@@ -336,19 +336,35 @@ std::uint64_t work_stealing::turns_taken() const noexcept {
     return sum;
 }
 
+// The hart has found something that was not its own, and may have been called for several such things: while one hart
+// is wanted, nobody asks for another one. So it does, if harts are elsewhere and there is more.
+void work_stealing::call_for_more(const slot &own) noexcept {
+    if (!could_use_harts()) return;
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
+    if (has_queued(&own)) ask_for_harts(1);
+}
+
 // There is nothing fresh here. Returns after a unit has ended without being stopped.
 void work_stealing::find_work(carrier *k, slot &own) noexcept {
+    const auto run = [this, k, &own](unit *u) noexcept {
+        call_for_more(own);
+        u->run(u, k);
+    };
+    const auto resume = [this, k, &own](context *c) noexcept {
+        call_for_more(own);
+        core::resume(k, c);
+    };
     for (patience left;;) {
         settle(own);
         if (in_order())
-            if (unit *u = pick(own)) return u->run(u, k);
+            if (unit *u = pick(own)) return run(u);
         if (context *c = take_ready(own)) core::resume(k, c);
         if (core::home_ready(k, this)) core::go_home(k, this);
-        if (context *c = take_ready(slots[harts])) core::resume(k, c);
-        if (unit *u = steal_fresh(k, true)) return u->run(u, k); // under chaos there may be own ones, too
+        if (context *c = take_ready(slots[harts])) resume(c);
+        if (unit *u = steal_fresh(k, true)) return run(u); // under chaos there may be own ones, too
         if (core::sched *child = children_.pick()) core::enter(k, child);
         if (leaves_to_others(own, left)) continue;
-        if (context *c = steal_ready(k)) core::resume(k, c);
+        if (context *c = steal_ready(k)) resume(c);
         if (!wait_for_work(k)) {
             tell_closer();
             if (stays_for_kept(k, own)) continue;

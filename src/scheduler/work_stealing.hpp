@@ -63,6 +63,7 @@ private:
     bool should_give_way(carrier *k) noexcept;
     [[noreturn]] void give_way(carrier *k) noexcept;
     void find_work(carrier *k, slot &own) noexcept;
+    void call_for_more(const slot &own) noexcept;
     struct patience {
         std::uint64_t since = 0;  // ticks; 0: not yet
         std::uint64_t for_us = 1; // until the next look

@@ -1,4 +1,5 @@
 #include "comity/core.h"
+#include "comity/scheduler.hpp"
 #include "comity/sync.hpp"
 #include "comity/thread.hpp"
 
@@ -101,4 +102,60 @@ TEST(work_stealing, a_second_thread_of_the_program_gets_a_hart_from_a_busy_one) 
     stop = true;
     first.join();
     second.join();
+}
+
+namespace {
+
+// Two threads of the caller's scheduler become ready while others have both harts. Those are free one after the other;
+// the first thread has the first one, and computes until the second one runs.
+void become_ready_while_harts_are_elsewhere() {
+    std::atomic<int> parked{0}, busy{0}, here{0};
+    std::atomic<bool> both{false}, stop[2] = {false, false}, met[2] = {false, false};
+    comity::event go[2], over;
+    std::vector<comity::thread> ours;
+    for (int i = 0; i < 2; ++i)
+        ours.emplace_back([&, i] {
+            ++parked;
+            go[i].wait();
+            if (++here == 2) both = true;
+            met[i] = comes_true(both);
+            if (here == 2) over.set();
+        });
+    while (parked < 2) comity::this_thread::yield();
+    std::thread others([&] {
+        {
+            const comity::threads scope;
+            std::vector<comity::thread> all;
+            for (auto &s : stop)
+                all.emplace_back([&] {
+                    ++busy;
+                    while (!s) {
+                    }
+                });
+        }
+    });
+    std::thread outside([&] { // holds no hart
+        while (busy < 2) std::this_thread::yield();
+        for (comity::event &e : go) e.set(); // one by one
+        stop[0] = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        stop[1] = true;
+    });
+    over.wait();
+    ours.clear();
+    others.join();
+    outside.join();
+    EXPECT_TRUE(met[0] && met[1]) << "a hart was idle, and a thread waited for another one's end";
+}
+
+} // namespace
+
+TEST(work_stealing, several_that_become_ready_at_once_have_each_a_hart_when_there_are_some) {
+    const comity::threads scope;
+    become_ready_while_harts_are_elsewhere();
+}
+
+TEST(work_stealing, several_under_an_order_have_each_a_hart_when_there_are_some) {
+    const comity::scheduled_threads scope(comity::scheduler_kind::fifo);
+    become_ready_while_harts_are_elsewhere();
 }
