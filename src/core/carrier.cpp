@@ -6,6 +6,7 @@
 #include "core/overflow.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
+#include "sys/clock.hpp"
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
@@ -30,6 +31,7 @@ bool parker::sleep_until(std::int64_t deadline) noexcept {
     // A token that came meanwhile makes this fail, so a wake cannot be lost between the last look and the sleep.
     if (word_.compare_exchange_strong(expected, parked, std::memory_order_relaxed)) {
         note_asleep();
+        const std::uint64_t from = sys::ticks();
         for (;;) {
             const bool late = sys::futex_wait(word_, parked, deadline) == sys::wait_result::timed_out;
             if (word_.load(std::memory_order_relaxed) == token) break;
@@ -40,6 +42,7 @@ bool parker::sleep_until(std::int64_t deadline) noexcept {
             }
         }
         note_awake();
+        if (deadline == INT64_MAX) note_sleep(sys::ticks() - from);
     }
     word_.exchange(empty, std::memory_order_acquire); // acquire[park-token]
     return true;

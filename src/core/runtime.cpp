@@ -4,6 +4,7 @@
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/overflow.hpp"
+#include "core/spin_length.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
 #include "sys/memory.hpp"
@@ -32,7 +33,8 @@ spinlock starting;
 bool has_fork_handlers = false; // written before main, or when the library is loaded
 sys::thread_end adopted_thread_ends;
 std::atomic<std::uint32_t> forks{1};
-std::uint64_t spin = 0, per_us = 1000;
+std::uint64_t usual_spin = 0, per_us = 1000;
+std::atomic<std::uint64_t> spin{0}; // any thread that has slept writes it; one that is lost does no harm
 
 spinlock carriers_lock;
 carrier *all_carriers = nullptr; // under carriers_lock
@@ -146,7 +148,8 @@ void start() {
     while (n1 - n0 < 50'000) n1 = sys::now_ns();
     per_us = (sys::ticks() - t0) * 1000 / static_cast<std::uint64_t>(n1 - n0);
     if (per_us == 0) per_us = 1;
-    spin = options.spin_us * per_us;
+    usual_spin = options.spin_us * per_us;
+    spin.store(usual_spin, std::memory_order_relaxed);
     if (options.verbose)
         sys::warn("%u harts%s%s", options.harts, options.nested ? ", nested parallel regions" : "",
                   options.chaos ? ", chaos" : "");
@@ -164,7 +167,11 @@ void ensure_started() noexcept {
 }
 
 std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
-std::uint64_t spin_ticks() noexcept { return spin; }
+std::uint64_t spin_ticks() noexcept { return spin.load(std::memory_order_relaxed); }
+void note_sleep(std::uint64_t ticks) noexcept {
+    const std::uint64_t now = spin_ticks(), next = spin_after_sleep(now, usual_spin, ticks);
+    if (next != now) spin.store(next, std::memory_order_relaxed);
+}
 std::uint64_t ticks_per_us() noexcept { return per_us; }
 bool may_spin() noexcept {
     const carrier *k = current_carrier();
@@ -266,7 +273,7 @@ void leave_comity(carrier *k) noexcept {
 }
 
 void wait_for_grant(carrier *k) noexcept {
-    k->park.wait(spin, [] { return true; });
+    k->park.wait(spin_ticks(), [] { return true; });
     k->carried = k->granted.h;
     bind_as_hart(k);
     enter(k, k->granted.into);

@@ -53,8 +53,11 @@ void count_contexts(unsigned n) noexcept;
 // Counts the forks that lead to this process: what was made before the last one may have lost its kernel threads.
 COMITY_SHARED std::uint32_t generation() noexcept;
 
-// How long a hart without work spins before its carrier sleeps, in ticks (COMITY_SPIN_US). 0 before Comity has started.
+// How long a hart without work spins before its carrier sleeps, in ticks: COMITY_SPIN_US, and up to five times that
+// while sleeps are short (spin_length.hpp). 0 before Comity has started.
 COMITY_SHARED std::uint64_t spin_ticks() noexcept;
+// A carrier has slept for so long, until it was woken.
+void note_sleep(std::uint64_t ticks) noexcept;
 // May the calling thread, which waits for something outside Comity, spin for it? If it has a hart, also one that it
 // only keeps, for which no other thread waits: so no more threads spin than there are cores. Any thread; stale at once.
 COMITY_SHARED bool may_spin() noexcept;

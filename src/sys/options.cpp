@@ -36,6 +36,10 @@ constexpr option table[] = {
      "Whether parallel regions inside parallel regions run in parallel too.",
      false, "--no-nested",
      [](options &into, std::uint64_t n, const char *) { into.nested = n != 0; into.nested_given = true; }},
+    {"COMITY_OWN_REGIONS", option_kind::flag, 0, 1, "", "off",
+     "Whether a shared library that asks OpenMP if it is in a parallel region is told only of regions that it opened itself. "
+     "Libraries that are sequential inside a program's regions then use threads there, too.",
+     false, "--own-regions", [](options &into, std::uint64_t n, const char *) { into.own_regions = n != 0; }},
     {"COMITY_STATS", option_kind::flag, 0, 1, "", "off",
      "Prints a summary on standard error when the program ends: harts, contexts made, switches, steals, blocks, hart "
      "grants, and the largest number of runnable kernel threads seen.",
@@ -50,7 +54,7 @@ constexpr option table[] = {
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.stack_size = n; }},
     {"COMITY_SPIN_US", option_kind::count, 0, most_spin_us, "", "20",
      "For how many microseconds an idle hart looks for work, and a thread that has a hart waits at a condition variable, "
-     "before its kernel thread goes to sleep.",
+     "before its kernel thread goes to sleep; up to five times that while sleeps prove short.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.spin_us = static_cast<unsigned>(n); }},
     {"COMITY_STALL_MS", option_kind::count, 0, most_stall_ms, "", "50",
      "After how many milliseconds without progress a parallel region's threads that have no hart go on on kernel threads of "
