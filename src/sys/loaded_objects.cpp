@@ -1,5 +1,6 @@
 #include "sys/loaded_objects.hpp"
 
+#include <dlfcn.h>
 #include <link.h>
 
 namespace comity::sys {
@@ -27,6 +28,13 @@ address_range object_around(const void *address) noexcept {
         },
         &s);
     return s.found;
+}
+
+const void *library_around(const void *address) noexcept {
+    dl_find_object found{};
+    if (!address || ::_dl_find_object(const_cast<void *>(address), &found) != 0) return nullptr;
+    const link_map *object = found.dlfo_link_map;
+    return object && object->l_name && *object->l_name ? object : nullptr; // the program's name is empty
 }
 
 } // namespace comity::sys

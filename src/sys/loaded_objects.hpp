@@ -1,5 +1,5 @@
 // The program and the libraries of this process, as the dynamic linker has loaded them. Any thread, not in a signal
-// handler; takes the dynamic linker's lock for a moment; never switches.
+// handler; never switches.
 #pragma once
 
 #include "sys/shared.hpp"
@@ -13,7 +13,12 @@ struct address_range {
     bool contains(std::uintptr_t address) const noexcept { return address >= begin && address < end; }
 };
 
-// What the object that contains this address takes of the address space; empty: none does.
+// What the object that contains this address takes of the address space; empty: none does. Takes the dynamic linker's
+// lock for a moment.
 COMITY_SHARED address_range object_around(const void *address) noexcept;
+
+// A name for the shared library that contains this address, until it is unloaded; null: the program does, or nothing
+// that the dynamic linker has loaded. Takes no lock.
+COMITY_SHARED const void *library_around(const void *address) noexcept;
 
 } // namespace comity::sys

@@ -91,6 +91,7 @@ void set_environment(const run_request &request, const installation &here) {
     if (request.stats) set("COMITY_STATS", "1");
     if (request.verbose) set("COMITY_VERBOSE", "1");
     if (request.no_nested) set("COMITY_NESTED", "0");
+    if (request.own_regions) set("COMITY_OWN_REGIONS", "1");
 }
 
 // Becomes the program; a file that the kernel does not know is the shell's, as with execvp. Returns an exit code.

@@ -308,6 +308,7 @@ bool is_refreshed = false; // under `refreshing`
 // Libraries' constructors run before main; the variables that count are those of the program's start.
 __attribute__((constructor)) void read_at_start() noexcept {
     read_environment(process, look_up_securely, sys::get_options().nested);
+    process.own_regions = sys::get_options().own_regions;
     spmd::set_stack_size(process.stack_size);
     core::protect_code_at(reinterpret_cast<const void *>(&read_at_start));
     hash_at_load = hash_variables();

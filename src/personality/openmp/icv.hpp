@@ -49,6 +49,7 @@ struct process_icvs {
     std::uint64_t stack_size = 0; // 0: the default
     enum class wait : std::uint8_t { unset, active, passive } wait_policy = wait::unset;
     bool display_affinity = false;
+    bool own_regions = false;               // COMITY_OWN_REGIONS (own_regions.hpp)
     std::atomic<int> num_teams{0};          // omp_set_num_teams
     std::atomic<int> teams_thread_limit{0}; // omp_set_teams_thread_limit
 };

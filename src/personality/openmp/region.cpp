@@ -147,6 +147,8 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
         tm->first_share = preset_share(tm);
         fill_loop(t, ranks, tm->first_share, *r.loop);
     }
+    if (process.own_regions) [[unlikely]]
+        tm->opened_by = r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
     set(tm->displays, process.display_affinity);
     if (tm->displays) [[unlikely]]
         tm->abi = r.abi;

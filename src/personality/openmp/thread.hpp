@@ -94,6 +94,7 @@ struct alignas(64) team {
     unsigned chunks = 0;
     const abi_traits *abi = nullptr; // of the region, where it displays
     placements *placed = nullptr;    // where the ranks are; null: nobody is bound (binding.hpp)
+    const void *opened_by = nullptr; // code of the region; kept only for own_regions.hpp
     league *own_league = nullptr;    // at a root: hot, as the team is (league.hpp)
     ompt::team_info *tool = nullptr; // for a tool
     openmp::thread *chunk[16] = {};  // where the threads' memory is; each is twice as large as the one before

@@ -87,6 +87,7 @@ class environment(cli_case):
     def test_options_become_variables_and_win_over_them(self):
         seen, _ = self.inside("--harts", "3", "--stats", "--no-nested", env={"COMITY_HARTS": "5", "COMITY_STATS": "0"})
         self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_STATS"], seen["COMITY_NESTED"]), ("3", "1", "0"))
+        self.assertEqual(self.inside("--own-regions")[0]["COMITY_OWN_REGIONS"], "1")
         seen, _ = self.inside("--bind", "cores", env={"COMITY_BIND": "numa"})
         self.assertEqual(seen["COMITY_BIND"], "cores")
         seen, said = self.inside("--verbose", "--harts=1024")

@@ -4,6 +4,7 @@
 #include "personality/openmp/blas_caller.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/omp/functions.hpp"
+#include "personality/openmp/own_regions.hpp"
 #include "personality/openmp/region.hpp"
 
 using namespace comity::openmp;
@@ -23,8 +24,11 @@ void comity::openmp::set_num_threads(int count, const void *caller) noexcept {
 }
 
 int comity::openmp::in_parallel(const void *caller) noexcept {
-    return !blas::hides_regions(caller) && self->team->active_level > 0;
+    return !blas::hides_regions(caller) && levels_seen_by(caller, true) > 0;
 }
+
+int comity::openmp::level(const void *caller) noexcept { return static_cast<int>(levels_seen_by(caller, false)); }
+int comity::openmp::active_level(const void *caller) noexcept { return static_cast<int>(levels_seen_by(caller, true)); }
 
 int omp_get_max_threads() noexcept { return max_threads(__builtin_return_address(0)); }
 void omp_set_num_threads(int count) noexcept { set_num_threads(count, __builtin_return_address(0)); }
@@ -55,8 +59,8 @@ void omp_set_max_active_levels(int levels) noexcept {
 }
 int omp_get_supported_active_levels() noexcept { return most_levels; }
 
-int omp_get_level() noexcept { return static_cast<int>(self->team->level); }
-int omp_get_active_level() noexcept { return static_cast<int>(self->team->active_level); }
+int omp_get_level() noexcept { return level(__builtin_return_address(0)); }
+int omp_get_active_level() noexcept { return active_level(__builtin_return_address(0)); }
 
 namespace {
 

@@ -37,8 +37,6 @@ GET(i32, omp_get_nested)
 GET(i32, omp_get_max_active_levels)
 GET(i32, omp_get_supported_active_levels)
 GET(i32, omp_get_thread_limit)
-GET(i32, omp_get_level)
-GET(i32, omp_get_active_level)
 GET(i32, omp_in_final)
 GET(i32, omp_get_cancellation)
 GET(i32, omp_get_proc_bind)
@@ -61,6 +59,8 @@ GET(double, omp_get_wtick)
 // Not by the C functions, which look at who calls them.
 COMITY_OMP i32 omp_get_max_threads_() noexcept { return max_threads(__builtin_return_address(0)); }
 COMITY_OMP i32 omp_in_parallel_() noexcept { return in_parallel(__builtin_return_address(0)); }
+COMITY_OMP i32 omp_get_level_() noexcept { return level(__builtin_return_address(0)); }
+COMITY_OMP i32 omp_get_active_level_() noexcept { return active_level(__builtin_return_address(0)); }
 COMITY_OMP void omp_set_num_threads_(const i32 *count) noexcept {
     set_num_threads(*count, __builtin_return_address(0));
 }

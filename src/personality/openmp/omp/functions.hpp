@@ -19,9 +19,12 @@ namespace comity::openmp {
 // The drop-in's that this code is linked into.
 extern const abi_traits &abi;
 
-// omp_get_max_threads, omp_set_num_threads and omp_in_parallel, whose answer depends on who calls (blas_caller.hpp).
+// omp_get_max_threads, omp_set_num_threads, omp_in_parallel and omp_get_level, omp_get_active_level, whose answer
+// depends on who calls (blas_caller.hpp, own_regions.hpp).
 int max_threads(const void *caller) noexcept;
 void set_num_threads(int count, const void *caller) noexcept;
 int in_parallel(const void *caller) noexcept;
+int level(const void *caller) noexcept;
+int active_level(const void *caller) noexcept;
 
 } // namespace comity::openmp
