@@ -107,8 +107,8 @@ COMITY_API int comity_thread_launch_under(comity_thread_t *thread, struct comity
 
 /* Waits for the thread's end, stores its result (NULL: not wanted) and frees it. A thread that has not started runs at
  * once, if the caller's hart has it at hand. A cancellation point where it has to wait. Where: any thread, context. May
- * switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment; EDEADLK when it is the
- * caller. */
+ * switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment, or NULL; EDEADLK when it is
+ * the caller. A handle that was joined is invalid: often EINVAL, but it may be another thread's by then. */
 COMITY_API int comity_thread_join(comity_thread_t *thread, void **result);
 
 /* The thread frees itself when it ends; the handle becomes invalid. Where: any thread, context. Never switches; with

@@ -35,6 +35,7 @@ int comity_thread_join_many(comity_thread_t *const *threads, size_t n, void **re
 
 int comity_thread_tryjoin(comity_thread_t *handle, void **result) {
     const auto *t = static_cast<const thread *>(handle);
+    if (!t) return EINVAL;
     if (t == own_thread()) return EDEADLK;
     if (!has_ended(t)) return is_detached(t) ? EINVAL : EBUSY;
     return comity_thread_join(handle, result);

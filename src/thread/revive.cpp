@@ -11,6 +11,7 @@ extern "C" {
 
 int comity_thread_wait(comity_thread_t *handle, void **result) {
     auto *t = static_cast<thread *>(handle);
+    if (!t) return EINVAL;
     const std::uintptr_t state = t->join.get();
     if (state != end_word::ended)
         if (const int error = wait_for_end(t, state)) return error;

@@ -254,6 +254,8 @@ int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *att
 }
 
 int comity_thread_launch(comity_thread_t *handle) {
+    if (!handle) [[unlikely]]
+        return EINVAL;
     auto *t = static_cast<thread *>(handle);
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
@@ -296,12 +298,15 @@ int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr
 }
 
 int comity_thread_join(comity_thread_t *handle, void **result) {
+    if (!handle) [[unlikely]]
+        return EINVAL;
     auto *t = static_cast<thread *>(handle);
     carrier *k = core::current_carrier();
     return t->join.get() == end_word::ended ? take_result(t, k, result) : join_living(t, k, result);
 }
 
 int comity_thread_detach(comity_thread_t *handle) {
+    if (!handle) return EINVAL;
     auto *t = static_cast<thread *>(handle);
     std::uintptr_t before = 0;
     if (t->join.replace_open(end_word::detached, before)) return 0;

@@ -104,7 +104,7 @@ int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_threa
 }
 
 int comity_thread_launch_under(comity_thread_t *thread, struct comity_scheduler *scheduler, struct comity_pool *pool) {
-    const int error = bad_scheduler(scheduler);
+    const int error = thread ? bad_scheduler(scheduler) : EINVAL;
     return error ? error : launch_under(static_cast<comity::thread *>(thread), unwrap(scheduler), pool);
 }
 }

@@ -324,6 +324,22 @@ TEST(threads, bad_arguments_are_errors) {
     EXPECT_EQ(comity_sched_current(), nullptr);
 }
 
+TEST(threads, no_handle_is_an_error_everywhere) {
+    void *result = nullptr;
+    EXPECT_EQ(comity_thread_join(nullptr, &result), EINVAL);
+    EXPECT_EQ(comity_thread_tryjoin(nullptr, &result), EINVAL);
+    EXPECT_EQ(comity_thread_timedjoin(nullptr, &result, comity_now()), EINVAL);
+    EXPECT_EQ(comity_thread_wait(nullptr, &result), EINVAL);
+    EXPECT_EQ(comity_thread_detach(nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_launch(nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_launch_under(nullptr, nullptr, nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_revive(nullptr, nullptr, nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_cancel(nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_resume(nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_yield_to(nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_set_priority(nullptr, 1), EINVAL);
+}
+
 TEST(threads, joining_oneself_is_a_deadlock_and_a_detached_one_invalid) {
     comity_thread_t *t = nullptr;
     ASSERT_EQ(comity_thread_create(
