@@ -18,7 +18,8 @@ enum bug {
     begins_without_fence,
     ends_without_fence,
     ends_without_a_look,
-    looks_before_it_is_off
+    looks_before_it_is_off,
+    ends_relaxed
 };
 
 struct watch : rl::test_suite<watch, 4> {
@@ -132,15 +133,19 @@ struct watch : rl::test_suite<watch, 4> {
 struct watch_ends : rl::test_suite<watch_ends, 2> {
     atomic<unsigned> range_, watching_;
     bool kept_[2];
+    var<int> next_look_; // who keeps watch arms it
 
     void before() {
         range_.store(0, mo_relaxed, $);
         watching_.store(1, mo_relaxed, $);
         kept_[0] = kept_[1] = false;
+        next_look_($) = 0;
     }
     void keep_watch(unsigned id) {
         if (watching_.load(mo_relaxed, $)) return;
-        if (!watching_.exchange(1, mo_relaxed, $)) kept_[id] = true;
+        if (watching_.exchange(1, mo_acquire, $)) return; // acquire[watching]
+        kept_[id] = true;
+        next_look_($) = 1;
     }
     void thread(unsigned id) {
         if (id == 0) {                          // distribute, ask_for_harts
@@ -149,8 +154,9 @@ struct watch_ends : rl::test_suite<watch_ends, 2> {
             return keep_watch(0);
         }
         bool waiting = seeded(looks_before_it_is_off) && range_.load(mo_relaxed, $) != 0;
-        watching_.store(0, mo_relaxed, $);
-        fence_unless(ends_without_fence); // seq_cst[team-present]
+        next_look_($) = 2;
+        watching_.store(0, unless(ends_relaxed, mo_release), $); // release[watching]
+        fence_unless(ends_without_fence);                        // seq_cst[team-present]
         if (!seeded(looks_before_it_is_off) && !seeded(ends_without_a_look)) waiting = range_.load(mo_relaxed, $) != 0;
         if (waiting) keep_watch(1);
     }
@@ -164,7 +170,7 @@ const registration promotes{{"watch",
                              {2, 30000}}};
 const registration ends{{"watch_ends",
                          {"", "", "", "", "", "", "begins_without_fence", "ends_without_fence", "ends_without_a_look",
-                          "looks_before_it_is_off"},
+                          "looks_before_it_is_off", "ends_relaxed"},
                          search<watch_ends>,
                          {3, 10000}}};
 

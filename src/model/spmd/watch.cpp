@@ -22,9 +22,9 @@ namespace {
 constexpr unsigned looks = 5;
 
 core::spinlock teams_lock;
-team *teams = nullptr; // by team::next_known, under teams_lock
-std::atomic<bool> watching{false};
-unsigned quiet = 0; // looks in a row that found nothing to watch; the watch's
+team *teams = nullptr;             // by team::next_known, under teams_lock
+std::atomic<bool> watching{false}; // whoever sets it has quiet and next_look
+unsigned quiet = 0;                // looks in a row that found nothing to watch; the watch's
 core::timer next_look;
 
 std::int64_t stall_ns() noexcept { return std::int64_t{sys::get_options().stall_ms} * 1'000'000; }
@@ -55,7 +55,7 @@ void look(core::timer *) noexcept;
 void arm_next_look(std::int64_t in_ns) noexcept {
     next_look.at = sys::deadline_in(in_ns);
     next_look.serve = look;
-    if (!core::arm(next_look)) watching.store(false, std::memory_order_relaxed); // no kernel thread: nobody watches
+    if (!core::arm(next_look)) watching.store(false, std::memory_order_release); // release[watching]; no kernel thread
 }
 
 void look(core::timer *) noexcept {
@@ -75,7 +75,7 @@ void look(core::timer *) noexcept {
     if (found.waiting) return arm_next_look(stall_ns() / looks);
     if (quiet < looks) return arm_next_look(2 * stall_ns());
     quiet = 0;
-    watching.store(false, std::memory_order_relaxed);
+    watching.store(false, std::memory_order_release); // release[watching]
     // A region that began meanwhile sees that nobody watches, or we see its ranks.
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
     teams_lock.lock();
@@ -115,7 +115,7 @@ void delist(team *t) noexcept {
 
 void keep_watch() noexcept {
     if (watching.load(std::memory_order_relaxed) || sys::get_options().stall_ms == 0) return;
-    if (!watching.exchange(true, std::memory_order_relaxed)) arm_next_look(stall_ns() / looks);
+    if (!watching.exchange(true, std::memory_order_acquire)) arm_next_look(stall_ns() / looks); // acquire[watching]
 }
 
 // ---- What the watch asks a team, under the lock of the list
