@@ -38,7 +38,7 @@ void *allocate_far(std::size_t size, std::size_t alignment) noexcept {
 
 // What only a task needs that may be queued.
 void prepare(thread *t, task *made, void *argument) noexcept {
-    made->deferred = made->copied = false;
+    made->copied = false;
     made->team = t->team;
     made->priority = 0;
     made->argument = argument;
@@ -168,6 +168,13 @@ void run_watched(thread *t, task *what) noexcept {
     }
 }
 
+// The body of a task with an event has run. True: its end is here.
+bool body_is_done(task *what) noexcept {
+    what->runner.store(nullptr, std::memory_order_relaxed);
+    // What the body did is seen by who completes it: acq_rel[event].
+    return what->event.fetch_or(event_body_done, std::memory_order_acq_rel) & event_fulfilled;
+}
+
 // True: its end is here.
 [[gnu::noinline]] bool end_with_extras(thread *t, task *what) noexcept {
     if (what->has(extra_again)) {
@@ -177,10 +184,7 @@ void run_watched(thread *t, task *what) noexcept {
         return false;
     }
     if (what->has(extra_destroy)) what->destroy(what->argument);
-    if (!what->has(extra_event)) return true;
-    what->runner.store(nullptr, std::memory_order_relaxed);
-    // What the body did is seen by who completes it: acq_rel[event].
-    return what->event.fetch_or(event_body_done, std::memory_order_acq_rel) & event_fulfilled;
+    return !what->has(extra_event) || body_is_done(what);
 }
 
 // ---- Making them
@@ -198,10 +202,9 @@ void copy_data(thread *t, task *child, const task_request &request) noexcept {
     if (request.bounds) std::memcpy(child->argument, request.bounds, 2 * sizeof *request.bounds);
 }
 
-void enqueue(thread *t, task *child, dependence_list depend) noexcept {
+// The current task's child will end later: its parent counts it, and its group.
+void count_child(thread *t, const task *child) noexcept {
     task *parent = t->task;
-    child->deferred = true;
-    child->clear(shape_nested & ~shape_final); // it begins on another's stack
     parent->children.rebase_sometimes(parent->mine);
     ++parent->mine.made;
     if (counts_in_group(child)) ++child->group->mine.made;
@@ -210,6 +213,12 @@ void enqueue(thread *t, task *child, dependence_list depend) noexcept {
         if (!t->team->makes_tasks.load(std::memory_order_relaxed))
             t->team->makes_tasks.store(true, std::memory_order_relaxed);
     }
+}
+
+void enqueue(thread *t, task *child, dependence_list depend) noexcept {
+    task *parent = t->task;
+    child->clear(shape_nested & ~shape_final); // it begins on another's stack
+    count_child(t, child);
     if (depend.count) [[unlikely]] {
         if (!add_dependences(t, parent, child, depend)) return;
         if (runs_now(t, parent)) {
@@ -414,8 +423,12 @@ void begin_undeferred(thread *t, task *what) noexcept {
 
 void complete_undeferred(thread *t, task *what) noexcept {
     if (what->destroy) what->destroy(what->argument);
-    if (what->has(extra_event)) await_event(t, what);
     t->task = what->next;
+    if (what->has(extra_event)) [[unlikely]] { // its maker goes on, and it ends with its event like a queued one
+        count_child(t, what);
+        if (!body_is_done(what)) return;
+        return complete(t, what);
+    }
     finish_unqueued(t, what);
 }
 

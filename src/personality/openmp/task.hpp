@@ -57,7 +57,6 @@ struct task {
     task_function function = nullptr;
     void *argument = nullptr;
     int priority = 0;
-    bool deferred = false;              // its parent counts it
     bool copied = false;                // its data by the compiler's function
     std::atomic<std::uint8_t> event{0}; // task_event
     task *next = nullptr;               // link in a list of tasks; of an undeferred one: what its rank goes on with

@@ -33,7 +33,4 @@ bool descends(const task *what, const task *under, unsigned most_steps = ~0U) no
 // Somebody has queued `what`, which may be null: wakes somebody who can do something about it. By a rank.
 void call_for_help(team *tm, const task *what) noexcept;
 
-// The event of an undeferred task whose body has run. May switch.
-void await_event(thread *t, task *what) noexcept;
-
 } // namespace comity::openmp

@@ -309,13 +309,6 @@ void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noe
         t, &children, mine, [&] { return children.left(mine) == 0 || !pending(data); }, [=] { return !pending(data); });
 }
 
-void await_event(thread *t, task *what) noexcept {
-    // acq_rel[event]
-    if (what->event.fetch_or(event_body_done, std::memory_order_acq_rel) & event_fulfilled) return;
-    const auto over = [=] { return what->event.load(std::memory_order_acquire) & event_fulfilled; }; // acquire[event]
-    help_until(t, nullptr, {}, over, over);
-}
-
 void yield_task(thread *t) noexcept {
     constexpr unsigned most_yields = 16; // inside each other, for the stack's sake
     if (t->tasks.yields < most_yields && t->team->makes_tasks.load(std::memory_order_relaxed)) {
@@ -411,14 +404,10 @@ void fulfill_event(task *what) noexcept {
     // Until it is counted out again the team stays: the region's end waits for visitors (await_visitors).
     if (outside) tm->tasks.visitors.fetch_add(1, std::memory_order_relaxed);
     if (ompt::on()) ompt::task_fulfilled(what);
-    const bool deferred = what->deferred; // afterwards the task may be gone
-    thread *runner = what->runner.load(std::memory_order_relaxed);
     // acq_rel[event]
     const bool body_done = what->event.fetch_or(event_fulfilled, std::memory_order_acq_rel) & event_body_done;
     core::chaos_point();
-    if (body_done && !deferred) {
-        runner->tasks.changed.wake_all();
-    } else if (body_done && !outside) {
+    if (body_done && !outside) {
         complete(t, what, make_ready_for_others);
     } else if (body_done) {
         tm->tasks.lock.lock();

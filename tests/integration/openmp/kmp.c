@@ -374,6 +374,25 @@ static void the_extensions_answer(void) {
     omp_destroy_allocator(allocator);
 }
 
+static void an_undeferred_task_ends_later_with_its_event(void) {
+    int ran = 0, after = 0, waited = 0;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    {
+        omp_event_handle_t event;
+#pragma omp task detach(event) if (0) shared(ran)
+        ran++;
+        after = ran; /* only its body keeps us */
+#pragma omp task firstprivate(event)
+        omp_fulfill_event(event);
+#pragma omp taskwait
+        waited = 1;
+    }
+    CHECK_EQUAL(ran, 1);
+    CHECK_EQUAL(after, 1);
+    CHECK_EQUAL(waited, 1);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) threads = atoi(argv[1]);
     witness_comity();
@@ -383,6 +402,7 @@ int main(int argc, char **argv) {
         a_region_with_a_false_condition_is_one_thread();
         num_threads_may_be_a_list();
         leagues_deal_out_their_loops();
+        an_undeferred_task_ends_later_with_its_event();
         static_loops_are_dealt_out_whole();
         a_cancelled_static_loop_does_not_cancel_the_next();
         doacross_nests_keep_their_order();
