@@ -188,8 +188,9 @@ void streams::next(carrier *k) noexcept {
 // Where each stream can have a hart, the main ULT's thread carries the primary stream only: another's ULT may wait for
 // the main ULT in a loop of its own, and no other thread can run that one.
 bool streams::keeps_to_primary(const carrier *k) const noexcept {
-    return k == main_context->home && k->adopted && parent == &base() && count_streams() <= static_cast<int>(harts_) &&
-           base().has_worker(k->carried);
+    if (k != main_context->home || !k->adopted || parent != &base()) return false;
+    const int streams = count_streams();
+    return streams > 1 && streams <= static_cast<int>(harts_) && base().has_worker(k->carried);
 }
 
 // Both return if there is none.
