@@ -13,10 +13,11 @@ struct abi_traits {
     bool static_is_monotonic; // omp_get_schedule says so of a static schedule that was not said to be
     const char *affinity_format;
     bool displays_on_output; // affinity on standard output, else on standard error
+    bool bind_clause_lasts; // proc_bind holds for the regions inside as well, where OMP_PROC_BIND has no entry for them
 };
 
-inline constexpr abi_traits gcc_abi{schedule_kind::dynamic, 1, true, "level %L thread %i affinity %A", false};
-inline constexpr abi_traits llvm_abi{schedule_kind::fixed, 0, false,
-                                     "OMP: pid %P tid %i thread %n bound to OS proc set {%A}", true};
+inline constexpr abi_traits gcc_abi{schedule_kind::dynamic, 1, true, "level %L thread %i affinity %A", false, true};
+inline constexpr abi_traits llvm_abi{
+    schedule_kind::fixed, 0, false, "OMP: pid %P tid %i thread %n bound to OS proc set {%A}", true, false};
 
 } // namespace comity::openmp

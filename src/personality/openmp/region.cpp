@@ -201,8 +201,11 @@ template <bool watched> void run(thread *t, const region &r, unsigned ranks) noe
 
     team *tm = set_up(t, r, ranks);
     thread *first = tm->threads[0];
-    if (process.binds) [[unlikely]]
+    if (process.binds) [[unlikely]] {
         bind_region(t, tm, r.bind, ranks, contexts);
+        const bool off = tm->icv.bind == static_cast<std::uint8_t>(bind_policy::off);
+        if (r.bind && r.abi->bind_clause_lasts && !off && process.bind_listed <= tm->level) tm->icv.bind = r.bind;
+    }
     if (watched) ompt::region_begins(t, tm, requested_by(t, r), r.most != no_limit, r.at);
     const void *known_as = r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
     if (ranks > 1) {

@@ -1,6 +1,7 @@
 /* Where threads are. `places show RANKS [CLAUSE]`: a line for each thread of a region, and with INNER=n of the inner
  * regions: "rank place first-of-partition size-of-partition affinity". `places stay RANKS`: checks that each thread
- * runs on its place's processors, whatever it waited for. `places set`: kmp_set_affinity. */
+ * runs on its place's processors, whatever it waited for. `places set`: kmp_set_affinity.
+ * `places clause 0|1`: omp_get_proc_bind under a clause; 1: OMP_PROC_BIND=spread,close. */
 #include "check.h"
 #include <omp.h>
 #include <sched.h>
@@ -119,6 +120,21 @@ static void set_affinity(int ranks) {
     CHECK_EQUAL(wrong, 0);
 }
 
+/* As in libgomp: a clause proc_bind holds for the regions inside, until another one, or OMP_PROC_BIND's entry for them.
+ */
+static void clause_lasts(int listed) {
+    const omp_proc_bind_t outside = omp_get_proc_bind();
+#pragma omp parallel num_threads(2) proc_bind(master)
+    {
+        CHECK_EQUAL(omp_get_proc_bind(), listed ? omp_proc_bind_close : omp_proc_bind_master);
+#pragma omp parallel num_threads(2)
+        CHECK_EQUAL(omp_get_proc_bind(), listed ? omp_proc_bind_close : omp_proc_bind_master);
+#pragma omp parallel num_threads(2) proc_bind(spread)
+        CHECK_EQUAL(omp_get_proc_bind(), omp_proc_bind_spread);
+    }
+    CHECK_EQUAL(omp_get_proc_bind(), outside);
+}
+
 int main(int argc, char **argv) {
     witness_comity();
     const int ranks = argc > 2 ? atoi(argv[2]) : 4;
@@ -127,6 +143,8 @@ int main(int argc, char **argv) {
         stay(ranks);
     } else if (argc > 1 && !strcmp(argv[1], "set")) {
         set_affinity(ranks);
+    } else if (argc > 1 && !strcmp(argv[1], "clause")) {
+        clause_lasts(ranks);
     } else {
         show_region(ranks, argc > 3 ? argv[3] : NULL, inner ? atoi(inner) : 0);
     }
