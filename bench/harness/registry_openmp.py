@@ -76,14 +76,14 @@ def _one_level(case: str, own: float) -> List[Bar]:
 def _two_levels(count: int, title: str) -> List[Case]:
     group = f"{count} transforms of 256², two at a time ({title})"
     first = f"fftw-2d-{count}-1"
-    return [_plan(f"fftw-2d-{count}-{inner}", f"{inner} thread{'s' if inner > 1 else ''} in each" + (" (one level)" if inner == 1 else ""), group,
+    return [_plan(f"fftw-2d-{count}-{inner}", f"{count} of 256², {inner} thread{'s' if inner > 1 else ''} in each" + (" (one level)" if inner == 1 else ""), group,
                   ["--dimensions", "2", "--count", str(count), "--threads", str(inner)], _one_level(first, 1.02) if inner > 1 else [])
             for inner in INNER]
 
 
 def _three_dimensions() -> List[Case]:
     group = "One transform of 64³ (figures 5.9 to 5.12)"
-    return [_plan(f"fftw-3d-{threads}", f"{threads} thread{'s' if threads > 1 else ''}", group,
+    return [_plan(f"fftw-3d-{threads}", f"64³, {threads} thread{'s' if threads > 1 else ''}", group,
                   ["--dimensions", "3", "--threads", str(threads)],
                   [] if threads == 1 else [Bar("ratio_at_most", 1.02, PEERS)] if threads == 2 else _one_level("fftw-3d-2", 1.02))
             for threads in INNER]

@@ -40,6 +40,11 @@ class Registry(unittest.TestCase):
             names = [case.name for case in suite.cases]
             self.assertEqual(len(names), len(set(names)))
 
+    def test_titles_of_the_rows_that_a_plot_of_openmp_shows_are_unique(self):
+        for name in ("nested", "omptasks", "ompsync", "npb", "fftw"):
+            titles = [case.title for case in SUITES[name].cases]
+            self.assertEqual(len(titles), len(set(titles)), name)
+
     def test_bars_use_known_kinds_and_contenders_of_their_row(self):
         for case in CASES:
             for bar in case.bars:
