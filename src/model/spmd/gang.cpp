@@ -46,6 +46,7 @@ void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
     body_ = body;
     arg_ = arg;
     busy = true;
+    master_home_.store(master->home, std::memory_order_relaxed);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     for (unsigned i = 1; i < ranks; ++i) promote_member(members_[i]);
     body(arg, 0);

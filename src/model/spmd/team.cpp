@@ -99,6 +99,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     body_ = body;
     arg_ = arg;
     busy = true;
+    master_home_.store(c->home, std::memory_order_relaxed);
     enter_region(c->on);
     go_to_place(c->on, 0);
     const unsigned most = ranks < base().hart_count() ? ranks : base().hart_count();

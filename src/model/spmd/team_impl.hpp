@@ -141,7 +141,10 @@ public:
     void *arg_ = nullptr;
     std::atomic<std::uint32_t> unfinished_{0};
     unsigned last_size = 0;
-    bool busy = false;                           // a region runs
+    bool busy = false; // a region runs
+    // The carrier that the master is bound to, or null; the same for the whole region. For the watch: context::home may
+    // change when the region has just ended.
+    std::atomic<const carrier *> master_home_{nullptr};
     std::atomic<bool> bound_{false};             // its ranks have places; written like them
     std::atomic<place_table *> places_{nullptr}; // made by the master, or by a rank that binds itself
 

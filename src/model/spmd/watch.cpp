@@ -139,7 +139,8 @@ std::uint64_t team::progress() const noexcept {
         const carrier *k = base().harts()[i].worker.load(std::memory_order_acquire); // acquire[worker]
         if (k && (!here || slots_[i].present.load(std::memory_order_relaxed))) sum = mix(sum, k->count.switches.get());
     }
-    return master->home ? mix(sum, master->home->count.switches.get()) : sum;
+    const carrier *home = master_home_.load(std::memory_order_relaxed);
+    return home ? mix(sum, home->count.switches.get()) : sum;
 }
 
 bool team::stands_still(unsigned for_looks) noexcept {
