@@ -321,6 +321,21 @@ static void locks_and_loops(void) {
     CHECK_EQUAL(ended_works, works);
 }
 
+static void regions_in_a_league(void) {
+    int before = regions, ended = ended_implicit_tasks, sum = 0;
+#pragma omp teams num_teams(3) thread_limit(4) shared(sum)
+    {
+#pragma omp parallel num_threads(2) shared(sum)
+        {
+#pragma omp critical
+            sum++;
+        }
+    }
+    CHECK_EQUAL(sum, 6);
+    CHECK_EQUAL(regions - before, 3);
+    CHECK_EQUAL(ended_implicit_tasks - ended, 6);
+}
+
 int main(int argc, char **argv) {
     witness_comity();
     threads = argc > 1 ? atoi(argv[1]) : 4;
@@ -329,6 +344,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "the tool was not found\n");
         return 1;
     }
+    regions_in_a_league(); /* its teams' threads are new */
     for (int round = 0; round < 3; round++) {
         regions_and_their_ranks();
         tasks_of_all_kinds();
@@ -338,7 +354,8 @@ int main(int argc, char **argv) {
         CHECK_EQUAL(ended_waits, waits);
     }
     CHECK_EQUAL(initial_threads, 1);
-    CHECK_EQUAL(workers, threads - 1 + threads);
+    /* In the outer region (or league) all but the first, and in each one's inner region one. */
+    CHECK_EQUAL(workers, (threads > 3 ? threads : 3) - 1 + (threads > 3 ? threads : 3));
     CHECK(get_unique_id() != get_unique_id());
     return report();
 }

@@ -165,7 +165,9 @@ void find_tool() noexcept {
 
 bool settle() noexcept {
     (void)current();
-    return found.load(std::memory_order_acquire) == search::attached; // acquire[ompt-found]
+    if (found.load(std::memory_order_acquire) != search::attached) return false; // acquire[ompt-found]
+    (void)mine(); // a context that comes by another way than a region's start: a league's
+    return true;
 }
 
 void finalize() noexcept {
