@@ -33,8 +33,11 @@ spinlock starting;
 bool has_fork_handlers = false; // written before main, or when the library is loaded
 sys::thread_end adopted_thread_ends;
 std::atomic<std::uint32_t> forks{1};
-std::uint64_t usual_spin = 0, per_us = 1000;
-std::atomic<std::uint64_t> spin{0}; // any thread that has slept writes it; one that is lost does no harm
+std::uint64_t per_us = 1000;
+constexpr unsigned nobody_said = ~0U;
+std::atomic<unsigned> spin_us{nobody_said}; // set_spin_us
+std::atomic<std::uint64_t> usual_spin{0};   // ticks; by the start and set_spin_us
+std::atomic<std::uint64_t> spin{0};         // any thread that has slept writes it; one that is lost does no harm
 
 spinlock carriers_lock;
 carrier *all_carriers = nullptr; // under carriers_lock
@@ -148,8 +151,9 @@ void start() {
     while (n1 - n0 < 50'000) n1 = sys::now_ns();
     per_us = (sys::ticks() - t0) * 1000 / static_cast<std::uint64_t>(n1 - n0);
     if (per_us == 0) per_us = 1;
-    usual_spin = options.spin_us * per_us;
-    spin.store(usual_spin, std::memory_order_relaxed);
+    const unsigned said = spin_us.load(std::memory_order_relaxed);
+    usual_spin.store((said == nobody_said ? options.spin_us : said) * per_us, std::memory_order_relaxed);
+    spin.store(usual_spin.load(std::memory_order_relaxed), std::memory_order_relaxed);
     if (options.verbose)
         sys::warn("%u harts%s%s", options.harts, options.nested ? ", nested parallel regions" : "",
                   options.chaos ? ", chaos" : "");
@@ -169,8 +173,16 @@ void ensure_started() noexcept {
 std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
 std::uint64_t spin_ticks() noexcept { return spin.load(std::memory_order_relaxed); }
 void note_sleep(std::uint64_t ticks) noexcept {
-    const std::uint64_t now = spin_ticks(), next = spin_after_sleep(now, usual_spin, ticks);
+    const std::uint64_t now = spin_ticks();
+    const std::uint64_t next = spin_after_sleep(now, usual_spin.load(std::memory_order_relaxed), ticks);
     if (next != now) spin.store(next, std::memory_order_relaxed);
+}
+void set_spin_us(unsigned us) noexcept {
+    if (sys::get_options().spin_given) return;
+    spin_us.store(us, std::memory_order_relaxed);
+    if (!started.load(std::memory_order_acquire)) return; // acquire[started]
+    usual_spin.store(us * per_us, std::memory_order_relaxed);
+    spin.store(us * per_us, std::memory_order_relaxed);
 }
 std::uint64_t ticks_per_us() noexcept { return per_us; }
 bool may_spin() noexcept {

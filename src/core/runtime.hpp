@@ -58,6 +58,8 @@ COMITY_SHARED std::uint32_t generation() noexcept;
 COMITY_SHARED std::uint64_t spin_ticks() noexcept;
 // A carrier has slept for so long, until it was woken.
 void note_sleep(std::uint64_t ticks) noexcept;
+// What a library that Comity stands in for was told of it; COMITY_SPIN_US wins. Any thread.
+COMITY_SHARED void set_spin_us(unsigned us) noexcept;
 // May the calling thread, which waits for something outside Comity, spin for it? If it has a hart, also one that it
 // only keeps, for which no other thread waits: so no more threads spin than there are cores. Any thread; stale at once.
 COMITY_SHARED bool may_spin() noexcept;

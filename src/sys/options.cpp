@@ -55,7 +55,12 @@ constexpr option table[] = {
     {"COMITY_SPIN_US", option_kind::count, 0, most_spin_us, "", "20",
      "For how many microseconds an idle hart looks for work, and a thread that has a hart waits at a condition variable, "
      "before its kernel thread goes to sleep; up to five times that while sleeps prove short.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.spin_us = static_cast<unsigned>(n); }},
+     false, nullptr,
+     [](options &into, std::uint64_t n, const char *) { into.spin_us = static_cast<unsigned>(n); into.spin_given = true; }},
+    {"COMITY_HOT_TEAMS", option_kind::flag, 0, 1, "", "on",
+     "Whether the threads of a parallel region are kept for the next one, at every level of nesting. Off only makes sense in "
+     "experiments.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.hot_teams = n != 0; }},
     {"COMITY_STALL_MS", option_kind::count, 0, most_stall_ms, "", "50",
      "After how many milliseconds without progress a parallel region's threads that have no hart go on on kernel threads of "
      "their own: those that have one may be waiting for them in a loop of the program's. 0: never.",

@@ -25,6 +25,8 @@ struct options {
     bind_choice bind = bind_choice::none;
     std::uint64_t chaos = 0; // the chaos scheduler's seed; 0: no chaos
     unsigned spin_us = 0;
+    bool spin_given = false;
+    bool hot_teams = true;
     unsigned stall_ms = 0; // 0: nobody watches
     std::size_t stack_size = 0;
     char preload[1024] = ""; // the folder of the drop-ins that `comity run` has preloaded; a copy: programs that

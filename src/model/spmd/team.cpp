@@ -47,6 +47,7 @@ team *team::create(context *master) noexcept {
     t->master = master;
     t->slots_ = slots;
     t->generation = core::generation();
+    t->is_hot = sys::get_options().hot_teams;
     enlist(t);
     return t;
 }
@@ -169,7 +170,8 @@ void team::close() noexcept {
 void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     unsigned end = ranks;
-    if (lingering && kind != region_kind::gang && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
+    if (lingering && kind != region_kind::gang &&
+        sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
         unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i) others += i != own && slots_[i].present.load(std::memory_order_relaxed);
         for (unsigned i = harts; i-- > 0 && others != 0;) {
@@ -271,6 +273,15 @@ void end_teams(context *c) {
     t->destroy();
 }
 
+// Its region has ended.
+void drop(team *t) noexcept {
+    auto **at = reinterpret_cast<team **>(&t->master->hot);
+    while (*at != t) at = &(*at)->deeper;
+    *at = nullptr;
+    if (t->lingering && t->generation == core::generation()) t->close();
+    t->destroy();
+}
+
 team *innermost_running(context *c) noexcept {
     team *t = static_cast<team *>(c->hot);
     if (!t || !t->busy) return nullptr;
@@ -311,6 +322,8 @@ unsigned size(const team *t) noexcept { return t->last_size; }
 
 void run(team *t, body_fn body, void *arg, region_kind kind) noexcept {
     t->without_harts ? t->run_without_harts(body, arg, t->last_size) : t->run(body, arg, t->last_size, kind);
+    if (!t->is_hot) [[unlikely]]
+        drop(t);
 }
 
 void watch_regions(void (*watcher)(int harts)) noexcept { region_watcher.store(watcher, std::memory_order_relaxed); }

@@ -128,6 +128,7 @@ public:
     team *deeper = nullptr; // the hot team of the same master, one level further in
     context *master = nullptr;
     bool lingering = false;       // a root team, which stays registered between its regions
+    bool is_hot = true;           // it is kept for the next region (COMITY_HOT_TEAMS)
     bool without_harts = false;   // the next region: its master is promoted
     std::uint32_t generation = 0; // of the process: members do not survive a fork
     unsigned capacity = 1;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/displacement.hpp"
+#include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/affinity_environment.hpp"
@@ -80,6 +81,7 @@ private:
     void proc_bind() noexcept;
     void levels(bool nested) noexcept;
     void stack_size() noexcept;
+    void blocktime() noexcept;
     void others() noexcept;
 
     process_icvs &p_;
@@ -251,6 +253,26 @@ void reader::stack_size() noexcept {
     }
 }
 
+// In milliseconds, or with ms or us; or infinite.
+void reader::blocktime() noexcept {
+    const char *text = look_up_("KMP_BLOCKTIME");
+    if (!text) return;
+    word w = whole(text);
+    long scale = 1000, value;
+    for (const auto &[unit, us] : {std::pair{"ms", 1000L}, std::pair{"us", 1L}})
+        if (w.size() > 2 && word(w.end - 2, w.end).is(unit)) {
+            scale = us;
+            w = word(w.begin, w.end - 2);
+            break;
+        }
+    if (w.is("infinite") || w.is("infinity"))
+        p_.spin_us = longest_spin_us;
+    else if (to_number(w, 0, INT_MAX, value))
+        p_.spin_us = static_cast<int>(value * scale < longest_spin_us ? value * scale : longest_spin_us);
+    else
+        complain("KMP_BLOCKTIME", "a number of milliseconds, or with ms or us, or infinite", "what suits");
+}
+
 void reader::others() noexcept {
     flag("OMP_DYNAMIC", p_.initial.dynamic);
     flag("OMP_CANCELLATION", p_.cancellation);
@@ -272,7 +294,10 @@ void reader::others() noexcept {
             p_.wait_policy = process_icvs::wait::passive;
         else
             complain("OMP_WAIT_POLICY", "active or passive", "what suits (a short spin, then none)");
+        if (p_.wait_policy != process_icvs::wait::unset)
+            p_.spin_us = p_.wait_policy == process_icvs::wait::active ? longest_spin_us : 0;
     }
+    blocktime();
     if (const char *text = look_up_("OMP_AFFINITY_FORMAT")) set_affinity_format(text, std::strlen(text));
 }
 
@@ -310,6 +335,7 @@ __attribute__((constructor)) void read_at_start() noexcept {
     read_environment(process, look_up_securely, sys::get_options().nested);
     process.own_regions = sys::get_options().own_regions;
     spmd::set_stack_size(process.stack_size);
+    if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
     core::protect_code_at(reinterpret_cast<const void *>(&read_at_start));
     hash_at_load = hash_variables();
     const char *text = look_up_securely("OMP_DISPLAY_ENV");
@@ -343,8 +369,10 @@ void refresh_environment() noexcept {
         process.max_task_priority = 0;
         process.stack_size = 0;
         process.wait_policy = process_icvs::wait::unset;
+        process.spin_us = -1;
         read_environment(process, look_up_securely, sys::get_options().nested);
         spmd::set_stack_size(process.stack_size);
+        if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
     }
     is_refreshed = true;
     refreshing.unlock();

@@ -10,8 +10,9 @@ namespace comity::openmp {
 // The numbers are the compilers' and those of omp_sched_t.
 enum class schedule_kind : std::uint8_t { runtime = 0, fixed = 1, dynamic = 2, guided = 3, automatic = 4 };
 
-inline constexpr unsigned most_levels = 255; // what max-active-levels can hold; "unlimited"
-inline constexpr unsigned most_ranks = 4096; // of one team
+inline constexpr unsigned most_levels = 255;      // what max-active-levels can hold; "unlimited"
+inline constexpr unsigned most_ranks = 4096;      // of one team
+inline constexpr int longest_spin_us = 1'000'000; // "active"
 inline constexpr unsigned no_limit = 0x7fffffff;
 
 // A data environment's variables. A task inherits its parent's; the implicit tasks of a region share one copy until one
@@ -48,6 +49,7 @@ struct process_icvs {
     int max_task_priority = 0;
     std::uint64_t stack_size = 0; // 0: the default
     enum class wait : std::uint8_t { unset, active, passive } wait_policy = wait::unset;
+    int spin_us = -1; // how long a hart without work and a waiting rank spin; -1: nobody said
     bool display_affinity = false;
     bool own_regions = false;               // COMITY_OWN_REGIONS (own_regions.hpp)
     std::atomic<int> num_teams{0};          // omp_set_num_teams

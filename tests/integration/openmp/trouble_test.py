@@ -301,6 +301,21 @@ class regions(unittest.TestCase):
         self.assertTrue(1 <= ranks < 64, ranks)
         self.assertRegex(done.stderr, f"comity: a parallel region gets {ranks} ranks instead of 64: no more threads to be had")
 
+    def test_the_wait_policy_says_whether_idle_harts_spin(self):
+        for variables in ({"OMP_WAIT_POLICY": "passive"}, {"KMP_BLOCKTIME": "0"}, {"OMP_WAIT_POLICY": "active", "KMP_BLOCKTIME": "10us"},
+                          {"OMP_WAIT_POLICY": "active", "COMITY_SPIN_US": "20"}):
+            with self.subTest(**variables):
+                self.expect("idle", **variables)
+        for variables in ({"OMP_WAIT_POLICY": "active"}, {"KMP_BLOCKTIME": "infinite"}, {"KMP_BLOCKTIME": "900"}):
+            with self.subTest(**variables):
+                self.assertIn("ms of CPU time while idle", self.expect("idle", 1, **variables).stderr)
+
+    def test_switches_for_experiments_change_no_result(self):
+        for variables in ({"COMITY_HOT_TEAMS": "0"}, {"OMP_WAIT_POLICY": "passive"}, {"OMP_WAIT_POLICY": "active"}):
+            for name in ("fork_outside", "fork_inside", "nest_deeply", "signal_inside"):
+                with self.subTest(name, **variables):
+                    self.expect(name, OMP_MAX_ACTIVE_LEVELS="4", **variables)
+
     def test_a_thousand_regions_in_each_other(self):
         for levels in ("1", "3", "255", "100000"):
             with self.subTest(levels):

@@ -6,6 +6,7 @@
 #include <new>
 #include <strings.h>
 
+#include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/binding.hpp"
 #include "personality/openmp/kmp/abi.hpp"
@@ -28,11 +29,12 @@ enum library_kind : int { serial = 1, turnaround = 2, throughput = 3 };
 std::atomic<int> library_said{throughput};
 std::atomic<unsigned> ranks_before_serial{0};
 
-// How long an idle thread spins in the original, in milliseconds; -1: nobody said. Here COMITY_SPIN_US says it.
+// How long an idle thread spins, in milliseconds; -1: nobody said. Here for the whole process.
 std::atomic<int> blocktime_said{-1};
 
 int initial_blocktime() noexcept {
     constexpr int usual = 200;
+    if (process.wait_policy == process_icvs::wait::unset && process.spin_us >= 0) return process.spin_us / 1000;
     switch (process.wait_policy) {
     case process_icvs::wait::active:
         return INT32_MAX;
@@ -93,7 +95,10 @@ COMITY_KMP int kmp_get_stacksize() noexcept {
 }
 
 COMITY_KMP void kmp_set_blocktime(int milliseconds) noexcept {
-    blocktime_said.store(milliseconds < 0 ? 0 : milliseconds, std::memory_order_relaxed);
+    if (milliseconds < 0) milliseconds = 0;
+    blocktime_said.store(milliseconds, std::memory_order_relaxed);
+    const std::int64_t us = std::int64_t{milliseconds} * 1000;
+    comity::core::set_spin_us(static_cast<unsigned>(us < longest_spin_us ? us : longest_spin_us));
 }
 COMITY_KMP int kmp_get_blocktime() noexcept {
     const int said = blocktime_said.load(std::memory_order_relaxed);
