@@ -1,9 +1,13 @@
-// A work-stealing deque (Chase and Lev, SPAA 2005, with the memory orders of Lê et al., PPoPP 2013). One owner, which
-// is a hart, pushes and pops at the bottom; anybody steals at the top. Proof: README.md. Nothing here switches.
+// A work-stealing deque (Chase and Lev, SPAA 2005, with the memory orders of Lê et al., PPoPP 2013), split into a
+// public part, from which anybody steals at the top, and a private one, in which the owner, a hart, pushes and pops at
+// the bottom without a fence (after van Dijk and van de Pol, Lace, MuCoCoS 2014). Proof: README.md. Nothing here
+// switches.
 #pragma once
 
 #include "core/chaos.hpp"
+#include "sys/clock.hpp"
 #include "sys/fence.hpp"
+#include "sys/kernel_thread.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -15,7 +19,7 @@ namespace comity::pool {
 template <class T> class deque {
 public:
     // `shared`: may there be thieves at all? Without any, pop needs no fence.
-    explicit deque(bool shared = true) noexcept : shared_(shared) {}
+    explicit deque(bool shared = true) noexcept : split_(shared ? 0 : never), shared_(shared) {}
     deque(const deque &) = delete;
     deque &operator=(const deque &) = delete;
     ~deque() {
@@ -37,7 +41,17 @@ public:
             return false;
         r->at(b).store(item, std::memory_order_relaxed);
         bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
+        if (top_.load(std::memory_order_relaxed) >= split_.load(std::memory_order_relaxed)) [[unlikely]]
+            publish();
         return true;
+    }
+
+    // Owner. Thieves may take whatever it holds.
+    [[gnu::noinline]] void publish() noexcept {
+        if (!shared_) return;
+        enter();
+        split_.store(bottom_.load(std::memory_order_relaxed), std::memory_order_release); // release[deque-split]
+        leave();
     }
 
     // Owner. The newest item, or null.
@@ -74,11 +88,8 @@ public:
     // may only read what can be read in any item that ever was in the deque; its answer counts only for one that is
     // still in.
     template <class Wanted> T *steal_if(Wanted wanted) noexcept {
-        std::int64_t t = top_.load(std::memory_order_acquire); // acquire[deque-top]
-        std::atomic_thread_fence(std::memory_order_seq_cst);   // seq_cst[deque-ends]
-        core::chaos_point();
-        const std::int64_t b = bottom_.load(std::memory_order_acquire); // acquire[deque-bottom]
-        if (t >= b) return nullptr;
+        std::int64_t t = 0;
+        if (!find_public(t) && !(publish_for_owner() && find_public(t))) return nullptr;
         T *item = ring_.load(std::memory_order_acquire)->at(t).load(std::memory_order_relaxed); // acquire[deque-ring]
         core::chaos_point();
         if (!wanted(item)) return nullptr;
@@ -105,7 +116,7 @@ public:
     }
 
 private:
-    static constexpr std::int64_t closed = INT64_MIN / 2;
+    static constexpr std::int64_t closed = INT64_MIN / 2, never = INT64_MAX;
     struct ring {
         std::int64_t mask;
         ring *older; // kept until the end, where there may be thieves, one of whom may still read it
@@ -114,27 +125,94 @@ private:
         }
     };
 
-    // The owner has seen an item at b, the newest: false when a thief was faster. The usual case makes no call.
+    // ---- The owner takes
+
+    // It has seen an item at b, the newest: false when a thief was faster. The usual case makes no call.
     [[gnu::always_inline]] bool take_newest(std::int64_t b) noexcept {
         // A thief may take an older item on the strength of this value: release[deque-bottom].
         bottom_.store(b, std::memory_order_release);
         if (!shared_) return true;
-        sys::store_load_fence(std::memory_order_seq_cst); // seq_cst[deque-ends]
-        if (!core::is_chaos() && top_.load(std::memory_order_relaxed) < b) [[likely]]
+        sys::light_fence();
+        // In this order: who sees that a thief has published sees what. acquire[deque-publishing]
+        if (!publishing_.load(std::memory_order_acquire) && b >= split_.load(std::memory_order_relaxed)) [[likely]]
             return true;
-        return take_last(b);
+        return take_public(b);
     }
 
-    // It may be the last one: then whoever moves the top has it.
-    [[gnu::noinline]] bool take_last(std::int64_t b) noexcept {
-        core::chaos_point();
-        std::int64_t t = top_.load(std::memory_order_relaxed);
-        if (t < b) return true;
+    // It may be public: of what is, the owner takes the newer half back at once.
+    [[gnu::noinline]] bool take_public(std::int64_t b) noexcept {
+        enter();
+        bool taken = true;
+        if (b < split_.load(std::memory_order_relaxed)) {
+            const std::int64_t seen = top_.load(std::memory_order_relaxed), keep = seen + (b - seen) / 2;
+            split_.store(keep, std::memory_order_release);    // release[deque-split], as bottom above
+            sys::store_load_fence(std::memory_order_seq_cst); // seq_cst[deque-ends]
+            core::chaos_point();
+            const std::int64_t t = top_.load(std::memory_order_relaxed);
+            if (t >= keep) taken = take_beside_thieves(b, t);
+        }
+        leave();
+        return taken;
+    }
+
+    // Thieves may be about to take the item at t, and no later one.
+    bool take_beside_thieves(std::int64_t b, std::int64_t t) noexcept {
+        if (t < b) {
+            split_.store(t + 1, std::memory_order_release); // release[deque-split]
+            return true;
+        }
         const bool taken = t == b && top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst,
                                                                   std::memory_order_relaxed); // seq_cst[deque-top]
         bottom_.store(b + 1, std::memory_order_release);                                      // release[deque-bottom]
+        split_.store(b + 1, std::memory_order_release);                                       // release[deque-split]
         return taken;
     }
+
+    // ---- What is private becomes public
+
+    // The owner is about to move `split`; not while a thief does, and the other way round.
+    void enter() noexcept {
+        for (;;) {
+            busy_.store(true, std::memory_order_relaxed);
+            sys::light_fence();
+            if (!publishing_.load(std::memory_order_acquire)) return; // acquire[deque-publishing]
+            busy_.store(false, std::memory_order_release);            // release[deque-busy]
+            for (unsigned i = 0; publishing_.load(std::memory_order_relaxed); ++i) wait_a_little(i);
+        }
+    }
+    void leave() noexcept { busy_.store(false, std::memory_order_release); } // release[deque-busy]
+
+    // Anybody. Is there something to steal, and where?
+    bool find_public(std::int64_t &t) noexcept {
+        t = top_.load(std::memory_order_acquire);            // acquire[deque-top]
+        std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[deque-ends]
+        core::chaos_point();
+        if (!shared_) return t < bottom_.load(std::memory_order_relaxed);
+        return t < split_.load(std::memory_order_acquire); // acquire[deque-split]
+    }
+
+    // A thief that finds nothing public. Mostly the owner's next push publishes all there is; an owner that does
+    // something else meanwhile is not waited for. False: there is nothing, or another thief does this already.
+    [[gnu::noinline]] bool publish_for_owner() noexcept {
+        constexpr unsigned patience = 50;
+        for (unsigned i = 0; i < patience; ++i) {
+            if (empty() || !shared_) return false;
+            if (top_.load(std::memory_order_relaxed) < split_.load(std::memory_order_relaxed)) return true;
+            sys::cpu_relax();
+        }
+        if (publishing_.exchange(true, std::memory_order_acquire)) return false; // acquire[deque-publishing]
+        sys::heavy_fence();
+        for (unsigned i = 0; busy_.load(std::memory_order_acquire); ++i) wait_a_little(i); // acquire[deque-busy]
+        core::chaos_point();
+        // The owner takes nothing from now on, and what it has taken is seen: bottom does not fall.
+        const std::int64_t s = split_.load(std::memory_order_relaxed),
+                           b = bottom_.load(std::memory_order_acquire);          // acquire[deque-bottom]
+        if (b > s) split_.store(s + (b - s + 1) / 2, std::memory_order_release); // release[deque-split]
+        publishing_.store(false, std::memory_order_release);                     // release[deque-publishing]
+        return b > s;
+    }
+
+    static void wait_a_little(unsigned i) noexcept { i % 256 == 255 ? sys::yield_kernel_thread() : sys::cpu_relax(); }
 
     [[gnu::noinline]] bool push_into_full(T *item) noexcept {
         if (is_closed()) return false;
@@ -162,10 +240,13 @@ private:
         return r;
     }
 
-    alignas(64) std::atomic<std::int64_t> top_{0};    // raised by whoever takes the oldest item
+    alignas(64) std::atomic<std::int64_t> top_{0}; // raised by whoever takes the oldest item
+    std::atomic<std::int64_t> split_;     // what is older is public; moved by the owner, or who publishes for it
+    std::atomic<bool> publishing_{false}; // a thief publishes for the owner
     alignas(64) std::atomic<std::int64_t> bottom_{0}; // the owner's
     std::atomic<ring *> ring_{&none_};                // the owner's
     std::int64_t seen_top_ = 0;                       // the owner's: a value that top had
+    std::atomic<bool> busy_{false};                   // the owner moves `split`
     bool shared_;
     ring none_{-1, nullptr}; // before the first push: full
 };

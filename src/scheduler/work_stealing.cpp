@@ -269,7 +269,9 @@ unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
                                                                                         : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
         slot &victim = slots[victims_ ? victims_->at(own, i, from) : (from + i) % harts];
-        if (victim.fresh.empty() || (!own_too && &victim == work_of(k))) continue;
+        const bool is_own = &victim == work_of(k);
+        if (victim.fresh.empty() || (!own_too && is_own)) continue;
+        if (is_own) victim.fresh.publish();
         if (unit *u = victim.fresh.steal()) {
             ++k->count.steals;
             return u;
