@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/chaos.hpp"
+#include "core/runtime.hpp"
 #include "sys/clock.hpp"
 #include "sys/fence.hpp"
 #include "sys/kernel_thread.hpp"
@@ -117,6 +118,7 @@ public:
 
 private:
     static constexpr std::int64_t closed = INT64_MIN / 2, never = INT64_MAX;
+    static constexpr std::uint32_t nobody = 0; // no generation: the first process is 1
     struct ring {
         std::int64_t mask;
         ring *older; // kept until the end, where there may be thieves, one of whom may still read it
@@ -134,7 +136,8 @@ private:
         if (!shared_) return true;
         sys::light_fence();
         // In this order: who sees that a thief has published sees what. acquire[deque-publishing]
-        if (!publishing_.load(std::memory_order_acquire) && b >= split_.load(std::memory_order_relaxed)) [[likely]]
+        if (publishing_.load(std::memory_order_acquire) == nobody && b >= split_.load(std::memory_order_relaxed))
+            [[likely]]
             return true;
         return take_public(b);
     }
@@ -170,17 +173,21 @@ private:
 
     // ---- What is private becomes public
 
-    // The owner is about to move `split`; not while a thief does, and the other way round.
+    // The owner is about to move `split`; not while a thief does, and the other way round. Marks that were made before
+    // a fork of the process are nobody's in the child.
     void enter() noexcept {
         for (;;) {
-            busy_.store(true, std::memory_order_relaxed);
+            const std::uint32_t now = core::generation();
+            busy_.store(now, std::memory_order_relaxed);
             sys::light_fence();
-            if (!publishing_.load(std::memory_order_acquire)) return; // acquire[deque-publishing]
-            busy_.store(false, std::memory_order_release);            // release[deque-busy]
-            for (unsigned i = 0; publishing_.load(std::memory_order_relaxed); ++i) wait_a_little(i);
+            std::uint32_t who = publishing_.load(std::memory_order_acquire); // acquire[deque-publishing]
+            if (who == nobody) return;
+            if (who != now) publishing_.compare_exchange_strong(who, nobody, std::memory_order_relaxed);
+            leave();
+            for (unsigned i = 0; publishing_.load(std::memory_order_relaxed) == now; ++i) wait_a_little(i);
         }
     }
-    void leave() noexcept { busy_.store(false, std::memory_order_release); } // release[deque-busy]
+    void leave() noexcept { busy_.store(nobody, std::memory_order_release); } // release[deque-busy]
 
     // Anybody. Is there something to steal, and where?
     bool find_public(std::int64_t &t) noexcept {
@@ -200,15 +207,16 @@ private:
             if (top_.load(std::memory_order_relaxed) < split_.load(std::memory_order_relaxed)) return true;
             sys::cpu_relax();
         }
-        if (publishing_.exchange(true, std::memory_order_acquire)) return false; // acquire[deque-publishing]
+        const std::uint32_t now = core::generation();
+        if (publishing_.exchange(now, std::memory_order_acquire) == now) return false; // acquire[deque-publishing]
         sys::heavy_fence();
-        for (unsigned i = 0; busy_.load(std::memory_order_acquire); ++i) wait_a_little(i); // acquire[deque-busy]
+        for (unsigned i = 0; busy_.load(std::memory_order_acquire) == now; ++i) wait_a_little(i); // acquire[deque-busy]
         core::chaos_point();
         // The owner takes nothing from now on, and what it has taken is seen: bottom does not fall.
         const std::int64_t s = split_.load(std::memory_order_relaxed),
                            b = bottom_.load(std::memory_order_acquire);          // acquire[deque-bottom]
         if (b > s) split_.store(s + (b - s + 1) / 2, std::memory_order_release); // release[deque-split]
-        publishing_.store(false, std::memory_order_release);                     // release[deque-publishing]
+        publishing_.store(nobody, std::memory_order_release);                    // release[deque-publishing]
         return b > s;
     }
 
@@ -241,12 +249,12 @@ private:
     }
 
     alignas(64) std::atomic<std::int64_t> top_{0}; // raised by whoever takes the oldest item
-    std::atomic<std::int64_t> split_;     // what is older is public; moved by the owner, or who publishes for it
-    std::atomic<bool> publishing_{false}; // a thief publishes for the owner
+    std::atomic<std::int64_t> split_; // what is older is public; moved by the owner, or who publishes for it
+    std::atomic<std::uint32_t> publishing_{nobody};   // the generation of a thief that publishes for the owner
     alignas(64) std::atomic<std::int64_t> bottom_{0}; // the owner's
     std::atomic<ring *> ring_{&none_};                // the owner's
     std::int64_t seen_top_ = 0;                       // the owner's: a value that top had
-    std::atomic<bool> busy_{false};                   // the owner moves `split`
+    std::atomic<std::uint32_t> busy_{nobody};         // the owner moves `split`: its generation
     bool shared_;
     ring none_{-1, nullptr}; // before the first push: full
 };

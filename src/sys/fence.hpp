@@ -1,6 +1,8 @@
 // The fence between a store and a later load.
 #pragma once
 
+#include "sys/shared.hpp"
+
 #include <atomic>
 
 namespace comity::sys {
@@ -19,7 +21,7 @@ namespace comity::sys {
 // A pair of sequentially consistent fences for two sides of which one comes often and one seldom: the seldom one
 // interrupts the process' other running threads (membarrier(2)), so that the often one only has to keep the compiler
 // from reordering. Where the kernel has no such call both are ordinary fences.
-extern std::atomic<bool> fences_are_uneven; // written when the library is loaded
+extern COMITY_SHARED std::atomic<bool> fences_are_uneven; // written when the library is loaded
 
 [[gnu::always_inline]] inline void light_fence() noexcept {
     if (fences_are_uneven.load(std::memory_order_relaxed)) [[likely]]
@@ -27,6 +29,6 @@ extern std::atomic<bool> fences_are_uneven; // written when the library is loade
     std::atomic_thread_fence(std::memory_order_seq_cst);            // seq_cst[uneven]
 }
 // Takes microseconds.
-void heavy_fence() noexcept;
+COMITY_SHARED void heavy_fence() noexcept;
 
 } // namespace comity::sys
