@@ -146,10 +146,11 @@ public:
     // The carrier that the master is bound to, or null; the same for the whole region. For the watch: context::home may
     // change when the region has just ended.
     std::atomic<const carrier *> master_home_{nullptr};
-    std::atomic<bool> bound_{false};             // its ranks have places; written like them
-    std::atomic<place_table *> places_{nullptr}; // made by the master, or by a rank that binds itself
 
     alignas(64) std::atomic<bool> draining_{false}; // idle harts must leave
+    // Read by harts that look for work, so not beside what each region writes.
+    std::atomic<bool> bound_{false};             // its ranks have places; written by the master between regions
+    std::atomic<place_table *> places_{nullptr}; // made by the master, or by a rank that binds itself
     core::spinlock ready_lock_;
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
     std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
