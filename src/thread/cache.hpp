@@ -146,7 +146,7 @@ inline bool is_plain_joinable(const comity_thread_attr_t &a) noexcept {
     return sys::number_of(a.technique) < number_of_techniques && (a.stack_size | a.hart_count | flags) == 0;
 }
 
-// Fills in a fresh descriptor of such a thread; `kind` is written by the caller.
+// Fills in a fresh descriptor of such a thread, but for `kind`.
 [[gnu::always_inline]] inline void dress_plainly(thread *t, unit_scheduler *s, const comity_thread_attr_t &a,
                                                  void *(*fn)(void *)) noexcept {
     const unsigned which = a.technique;
@@ -163,14 +163,11 @@ inline bool is_plain_joinable(const comity_thread_attr_t &a) noexcept {
 [[gnu::always_inline]] inline void dress(thread *t, unit_scheduler *s, const comity_thread_attr_t &a,
                                          void *(*fn)(void *)) noexcept {
     const technique &h = techniques[a.technique];
-    t->run = is_plain(a) ? h.run : h.run_special;
-    t->set_rank(a.priority);
-    t->how = static_cast<std::uint8_t>(a.technique);
+    dress_plainly(t, s, a, fn);
+    if (!is_plain(a)) t->run = h.run_special;
     t->kind = static_cast<std::uint8_t>((a.own_tls ? thread::with_tls : 0) | (h.eager ? thread::that_has_context : 0));
     t->stack_size = static_cast<std::uint32_t>(a.stack_size);
-    t->fn = fn;
-    t->owner = s;
-    t->join.begin(a.detached ? end_word::detached : end_word::open);
+    if (a.detached) t->join.begin(end_word::detached);
 }
 
 } // namespace comity
