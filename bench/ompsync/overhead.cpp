@@ -8,17 +8,14 @@
 #include "../support/arguments.hpp"
 #include "../support/demand.hpp"
 #include "../support/measure.hpp"
+#include "../support/overhead.hpp"
 #include "../support/record.hpp"
 #include "../support/sampling.hpp"
 
 namespace {
 
-constexpr int count = 800;           // constructs in a sample; a multiple of the number of threads
-constexpr int delay_iterations = 50; // about 50 ns
-
-void delay() {
-    for (int i = 0; i < delay_iterations; ++i) asm volatile("" ::: "memory");
-}
+constexpr int count = 800; // constructs in a sample; a multiple of the number of threads
+using bench::delay;
 
 // Each says how many delays have run, so that none that was skipped is measured.
 long delays = 0;
@@ -181,7 +178,7 @@ void atomic(int workers) {
 
 enum class who { each, one, two, nobody }; // of the team runs a delay in a construct
 
-struct construct {
+const struct construct {
     const char *name;
     void (*run)(int workers);
     who delays;
@@ -214,15 +211,11 @@ void reference() {
 
 int main(int argc, char **argv) {
     bench::arguments options(argc, argv);
-    std::vector<std::string> names;
-    for (const construct &one : constructs) names.emplace_back(one.name);
-    const std::string wanted = options.word("construct", "parallel", names);
+    const construct &chosen = bench::choose_construct(options, constructs);
     const int workers = options.whole("workers", 2, 1, 64), samples = options.whole("samples", 21, 1, 1000);
     const double budget = options.number("budget-s", 1, 0, 600);
     options.finish();
     bench::demand(count % workers == 0, "that number of threads does not divide the number of constructs");
-    const construct *chosen = constructs;
-    while (wanted != chosen->name) ++chosen;
 
     int width = 0;
 #pragma omp parallel num_threads(workers)
@@ -230,17 +223,17 @@ int main(int argc, char **argv) {
     width = omp_get_num_threads();
     bench::demand(width == workers, "the team is not of the width that was asked for");
 
-    const int in_each = delays_in(*chosen, workers);
-    chosen->run(workers);
+    const int in_each = delays_in(chosen, workers);
+    chosen.run(workers);
     bench::demand(all_delays.load() == long{count} * in_each, "a construct did not run its body as often as it must");
 
     // Of the delays in a construct, as many at a time as there are processors; threads beyond take turns.
     const int processors = std::min(omp_get_num_procs(), workers);
     const int turns = (in_each + processors - 1) / processors;
     const double alone = bench::median_seconds(reference, 21, 0.1);
-    const double taken = bench::median_seconds([&] { chosen->run(workers); }, samples, budget);
+    const double taken = bench::median_seconds([&] { chosen.run(workers); }, samples, budget);
     bench::record result("ompsync-overhead", "openmp");
-    result.word("construct", wanted).number("workers", workers);
+    result.word("construct", chosen.name).number("workers", workers);
     result.number("ns", std::max(0.1, (taken - turns * alone) * 1e9 / count)); // less cannot be told from noise
     result.print();
     return 0;

@@ -6,17 +6,14 @@
 #include "../support/arguments.hpp"
 #include "../support/demand.hpp"
 #include "../support/measure.hpp"
+#include "../support/overhead.hpp"
 #include "../support/record.hpp"
 #include "../support/sampling.hpp"
 
 namespace {
 
-constexpr int count = 2000;          // constructs in a sample, of each thread
-constexpr int delay_iterations = 50; // about 50 ns
-
-void delay() {
-    for (int i = 0; i < delay_iterations; ++i) asm volatile("" ::: "memory");
-}
+constexpr int count = 2000; // constructs in a sample, of each thread
+using bench::delay;
 
 // Each thread makes them.
 void task_by_all(int workers) {
@@ -79,7 +76,7 @@ void depend(int workers) {
     }
 }
 
-struct construct {
+const struct construct {
     const char *name;
     void (*run)(int workers);
     bool by_one; // the whole is `count` delays after each other
@@ -94,17 +91,13 @@ void reference() {
 
 int main(int argc, char **argv) {
     bench::arguments options(argc, argv);
-    std::vector<std::string> names;
-    for (const construct &one : constructs) names.emplace_back(one.name);
-    const std::string wanted = options.word("construct", "task", names);
+    const construct &chosen = bench::choose_construct(options, constructs);
     const int workers = options.whole("workers", 2, 1, 1024), samples = options.whole("samples", 21, 1, 1000);
     const double budget = options.number("budget-s", 1, 0, 600);
     options.finish();
-    const construct *chosen = constructs;
-    while (wanted != chosen->name) ++chosen;
 
     // Threads beyond the processors take turns.
-    const int processors = omp_get_num_procs(), turns = chosen->by_one ? 1 : (workers + processors - 1) / processors;
+    const int processors = omp_get_num_procs(), turns = chosen.by_one ? 1 : (workers + processors - 1) / processors;
     const int width = [&] {
         int found = 0;
 #pragma omp parallel num_threads(workers)
@@ -113,11 +106,11 @@ int main(int argc, char **argv) {
         return found;
     }();
     bench::demand(width == workers, "the team is not of the width that was asked for");
-    chosen->run(workers);
+    chosen.run(workers);
     const double alone = bench::median_seconds(reference, 21, 0.1);
-    const double taken = bench::median_seconds([&] { chosen->run(workers); }, samples, budget);
+    const double taken = bench::median_seconds([&] { chosen.run(workers); }, samples, budget);
     bench::record result("omptasks-overhead", "openmp");
-    result.word("construct", wanted).number("workers", workers);
+    result.word("construct", chosen.name).number("workers", workers);
     result.number("ns", std::max(0.1, (taken - turns * alone) * 1e9 / count / turns)); // less cannot be told from noise
     result.print();
     return 0;
