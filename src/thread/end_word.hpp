@@ -1,6 +1,7 @@
 // The word in which what ends and who waits for that meet. Protocol "Join": README.md.
 #pragma once
 
+#include "core/chaos.hpp"
 #include "core/waiter.hpp"
 #include "pool/unit.hpp"
 
@@ -32,11 +33,17 @@ public:
         word_.store(ended, std::memory_order_release);                            // release[thread-end]
         return before;
     }
-    // The context that waits and would be the next to run on this hart; else null, and nothing is changed. The caller
-    // ends what it waits for and goes on with it.
-    core::context *waiter_here(const core::carrier *k, const core::sched *s) const noexcept {
-        const std::uintptr_t now = get();
-        return now > detached && may_go_on(now, k, s) ? waiter_in(now) : nullptr;
+    // If a context waits and would be the next to run on this hart: it has ended, and the caller resumes that context.
+    // Else null, and nothing is changed.
+    core::context *end_for_waiter_here(const core::carrier *k, const unit_scheduler *s) noexcept {
+        std::uintptr_t now = get();
+        if (now <= detached || !may_go_on(now, k, s)) return nullptr;
+        core::chaos_point();
+        if (s->alone())
+            word_.store(ended, std::memory_order_release); // as in end(): release[thread-end]
+        else if (!word_.compare_exchange_strong(now, ended, std::memory_order_acq_rel, std::memory_order_relaxed))
+            return nullptr; // a request to cancel who waits was faster; acq_rel[thread-end]
+        return waiter_in(now);
     }
     // What end() returned, neither open nor detached: the context, and whether it may go on at once on this hart.
     static core::context *waiter_in(std::uintptr_t word) noexcept {

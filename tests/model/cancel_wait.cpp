@@ -14,7 +14,8 @@ enum bug {
     leaves_without_waiting,
     takes_without_marking,
     takes_what_was_taken,
-    gives_up_before_it_enters
+    gives_up_before_it_enters,
+    ends_by_store
 };
 
 constexpr unsigned requested = 1, taking = 2;
@@ -96,8 +97,10 @@ template <bool Woken> struct cancel_wait : rl::test_suite<cancel_wait<Woken>, 3>
     }
 };
 
+enum class end { never, by_return, by_switch };
+
 // Thread 0 joins thread 1, which ends or goes on for ever, and thread 2 cancels thread 0.
-template <bool Ends> struct cancel_join : rl::test_suite<cancel_join<Ends>, 3> {
+template <end End> struct cancel_join : rl::test_suite<cancel_join<End>, 3> {
     static constexpr unsigned open = 0, ended = 1, joiner = 2;
     atomic<unsigned> state, waits, word, blocked;
     var<int> place;
@@ -151,9 +154,20 @@ template <bool Ends> struct cancel_join : rl::test_suite<cancel_join<Ends>, 3> {
         state.fetch_and(~taking, mo_release, $);
         if (taken) resume();
     }
+    // Goes on with who waits if there is somebody: end_for_waiter_here.
+    void ends_by_switch() {
+        unsigned now = word.load(mo_acquire, $);
+        bool mine = now == joiner;
+        if (mine && seeded(ends_by_store))
+            word.store(ended, mo_release, $);
+        else
+            mine = mine && word.compare_exchange_strong(now, ended, mo_acq_rel, $);
+        if (mine || word.exchange(ended, mo_acq_rel, $) == joiner) resume();
+    }
     void thread(unsigned id) {
         if (id == 0) waits_for_end();
-        if (id == 1 && Ends && word.exchange(ended, mo_acq_rel, $) == joiner) resume();
+        if (id == 1 && End == end::by_return && word.exchange(ended, mo_acq_rel, $) == joiner) resume();
+        if (id == 1 && End == end::by_switch) ends_by_switch();
         if (id == 2) canceller();
     }
 };
@@ -171,12 +185,17 @@ const registration woken{
 const registration ended{
     {"cancel_join_ended",
      {"request_without_fence", "", "leaves_without_fence", "", "leaves_without_waiting", "takes_without_marking"},
-     search<cancel_join<true>>,
+     search<cancel_join<end::by_return>>,
+     {2, 20000}}};
+const registration switched{
+    {"cancel_join_switched",
+     {"", "", "leaves_without_fence", "", "leaves_without_waiting", "takes_without_marking", "", "", "ends_by_store"},
+     search<cancel_join<end::by_switch>>,
      {2, 20000}}};
 const registration endless{{"cancel_join",
                             {"request_without_fence", "waits_without_fence", "", "does_not_look_again",
                              "leaves_without_waiting", "takes_without_marking", "", "gives_up_before_it_enters"},
-                            search<cancel_join<false>>,
+                            search<cancel_join<end::never>>,
                             {2, 20000}}};
 
 } // namespace

@@ -101,13 +101,12 @@ void run_and_leave(void *argument) noexcept {
     run_function(t);
     core::carrier *k = t->c->on;
     unit_scheduler::slot *w = work_of(k);
-    core::context *waiter = t->join.waiter_here(k, w->owner);
-    if (!waiter || !is_kept_here(t, k)) leave_context(t);
+    core::context *waiter = is_kept_here(t, k) ? t->join.end_for_waiter_here(k, w->owner) : nullptr;
+    if (!waiter) leave_context(t);
     // Nobody but the waiter disposes of the thread, and it goes on when this stack is left.
     core::context *c = t->c;
     part_from_context(t, k);
     w->add_ended();
-    t->join.begin(end_word::ended);
     core::exit_to(c, waiter);
 }
 

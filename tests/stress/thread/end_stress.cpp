@@ -1,9 +1,14 @@
 // Threads that end while others still have to do with them.
 #include "comity/thread.h"
 
+#include "../../unit/sanitizers.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <iterator>
 #include <thread>
 
 namespace {
@@ -39,7 +44,7 @@ private:
 };
 
 std::atomic<int> handled{0};
-std::atomic<bool> there{false}, names_it{false};
+std::atomic<bool> there{false}, names_it{false}, may_end{false};
 
 } // namespace
 
@@ -104,4 +109,48 @@ TEST(thread_ends, with_its_cleanup_handlers_whoever_names_it_meanwhile) {
     }
     comity_threads_end();
     EXPECT_EQ(handled, rounds);
+}
+
+// A request to cancel who joins it comes at the moment of its end: who waits goes on once, whoever was faster. The
+// techniques that end by a switch go on with him themselves.
+TEST(thread_ends, while_its_joiner_is_cancelled) {
+    constexpr comity_technique_t by_switch[] = {COMITY_TECHNIQUE_FULL, COMITY_TECHNIQUE_FULL_L, COMITY_TECHNIQUE_C_FULL,
+                                                COMITY_TECHNIQUE_C_FULL_E, COMITY_TECHNIQUE_ROC_L};
+    const unsigned rounds = thread_sanitizer || address_sanitizer ? 3000 : std::getenv("COMITY_CHAOS") ? 5000 : 200000;
+    ASSERT_EQ(comity_threads_begin(), 0);
+    for (unsigned i = 0; i < rounds && !testing::Test::HasFailure(); ++i) {
+        there = may_end = false;
+        comity_thread_attr_t attr{};
+        attr.technique = by_switch[i % std::size(by_switch)];
+        comity_thread_t *t = nullptr, *joiner = nullptr;
+        ASSERT_EQ(comity_thread_create(
+                      &t, &attr,
+                      [](void *p) {
+                          there = true;
+                          while (!may_end) comity_thread_yield();
+                          return p;
+                      },
+                      nullptr),
+                  0);
+        while (!there) comity_thread_yield(); // or its joiner runs it itself
+        ASSERT_EQ(comity_thread_create(
+                      &joiner, nullptr,
+                      [](void *p) {
+                          EXPECT_EQ(comity_thread_join(static_cast<comity_thread_t *>(p), nullptr), 0);
+                          return p;
+                      },
+                      t),
+                  0);
+        while (comity_thread_state(joiner) != COMITY_THREAD_PAUSED) comity_thread_yield();
+        may_end = true;
+        for (volatile unsigned n = i % 200; n > 0;) n = n - 1;
+        const int error = comity_thread_cancel(joiner);
+        EXPECT_TRUE(error == 0 || error == ESRCH) << error; // ESRCH: it has ended, too
+        void *result = nullptr;
+        ASSERT_EQ(comity_thread_join(joiner, &result), 0);
+        if (result == t) continue;
+        EXPECT_EQ(result, COMITY_THREAD_CANCELLED);
+        ASSERT_EQ(comity_thread_join(t, nullptr), 0);
+    }
+    comity_threads_end();
 }
