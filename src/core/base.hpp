@@ -48,6 +48,9 @@ public:
     COMITY_SHARED bool should_have_the_last(hart *h) noexcept;
     // Has the hart, which is the caller's, a worker? Makes one if there are kernel threads to be had.
     COMITY_SHARED bool has_worker(hart *h) noexcept;
+    // The hart, which is the caller's, goes to a carrier that sleeps: to enter `into`, where it is counted already; or to
+    // a thread that waits for one.
+    static void give(hart *h, carrier *to, sched *into) noexcept;
     unsigned idle_count() const noexcept;
 
     // The calling carrier, on its transition context, carries hart `id` from now on in place of its own, if that one is
@@ -73,7 +76,6 @@ private:
     hart *take_kept_of_sleeper() noexcept;
     carrier *pop_waiter() noexcept;
     bool remove_waiter(carrier *k) noexcept;
-    static void give(hart *h, carrier *to, sched *into) noexcept;
     bool serve_demand(hart *h) noexcept;
     void wait_for_hart(carrier *k) noexcept;
 

@@ -1,5 +1,7 @@
 #include "core/displacement.hpp"
 
+#include "core/base.hpp"
+#include "core/binding.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
@@ -19,6 +21,9 @@ using state = displacement::state;
 // show (sleeping_call).
 constexpr std::int64_t least_ran_ns = 1'000'000;
 
+// A thread's own computation gives its hart away so many times later than others do: it is then the last one that can.
+constexpr unsigned looks_at_own = 10;
+
 constexpr unsigned most_protected = 16;
 sys::address_range protected_code[most_protected]; // added to under protected_lock
 std::atomic<unsigned> protected_count{0};
@@ -30,16 +35,33 @@ bool same_loop(const displacement &d, const sys::interruption &i) noexcept {
     return i.sp == d.sp && i.pc - d.pc + longest_loop < 2 * longest_loop;
 }
 
-// May the context, which runs, go on on its donor's kernel thread, as far as that can be told here?
+// May the context, which runs, go on without the hart, as far as that can be told here? On its donor's kernel thread; a
+// thread's own computation, which gives way to others only, where it is.
 bool can_go(const carrier *k, const context *c) noexcept {
-    return k->current == c && c != k->native && !k->guest && promotable(c) && !is_promoted(c) &&
-           k->current_sched->hooks && k->current_sched->hooks->displaced &&
+    if (!k->carried || k->current != c || k->guest || !k->current_sched->hooks || !k->current_sched->hooks->displaced)
+        return false;
+    if (c == k->native) return k->displaced.for_others;
+    return promotable(c) && !is_promoted(c) &&
            (k->displaced.for_others || k->home.load(std::memory_order_relaxed) == carrier::home_state::ready);
+}
+
+// The thread goes on, and the hart moves on to its worker, within the scheduler.
+[[noreturn]] void leave_to_worker(carrier *k, context *c) noexcept {
+    hart *h = k->carried;
+    sched *s = k->current_sched;
+    if (!base().has_worker(h) || !s->hooks->displaced(s, c)) resume(k, c);
+    if (!k->bound || !k->bound->place) unbind(k);
+    k->carried = nullptr;
+    become(k, &base());
+    c->owner = nullptr;
+    base().give(h, h->worker.load(std::memory_order_relaxed), s);
+    resume(k, c);
 }
 
 // On the transition context; the displaced one is saved in the handler, and comes back to it, there or here.
 void leave_to_donor(context *c, void *frame) {
     carrier *k = current_carrier();
+    if (c == k->native) leave_to_worker(k, c);
     sched *s = k->current_sched;
     if (!prepare_promotion(c) || !s->hooks->displaced(s, c)) resume(k, c);
     sys::block_signals_after(frame);
@@ -120,9 +142,11 @@ void interrupt_sleeping(carrier *k, const sys::sleeping_call &call, bool for_oth
     }
 }
 
-// Does the carrier seem to be with a context that is not its thread's own? A hint: it goes on meanwhile.
-COMITY_UNSANITIZED bool is_with_another(const carrier *k) noexcept {
-    return k->current && k->current != k->native && k->current != &k->transition;
+// With whom does the carrier's hart seem to be? A hint: it goes on meanwhile.
+enum class found { nobody, another, own };
+COMITY_UNSANITIZED found who_has_hart(const carrier *k) noexcept {
+    if (!k->current || k->current == &k->transition || !k->carried) return found::nobody;
+    return k->current == k->native ? found::own : found::another;
 }
 
 // One look at a thread. True: its own computation waits.
@@ -130,7 +154,8 @@ bool look_at(carrier *k, unsigned looks, bool harts_missing) noexcept {
     displacement &d = k->displaced;
     const std::uint64_t switches = k->count.switches.get();
     const bool home = k->adopted && k->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
-    if (!home && !(harts_missing && is_with_another(k))) {
+    const found with = harts_missing ? who_has_hart(k) : found::nobody;
+    if (!home && with == found::nobody) {
         d.looks = 0;
         d.cpu_ns = 0;
         return false;
@@ -140,7 +165,7 @@ bool look_at(carrier *k, unsigned looks, bool harts_missing) noexcept {
         d.switches = switches;
         d.looks = 0;
     }
-    if (++d.looks < looks) return home;
+    if (++d.looks < (with == found::own ? looks_at_own * looks : looks)) return home;
     if (const sys::sleeping_call call = sys::call_of_sleeper(k->kernel_id); call.number >= 0)
         interrupt_sleeping(k, call, harts_missing);
     else if (ran_ns >= least_ran_ns)

@@ -241,6 +241,13 @@ void resume_registrant(carrier *k, sched *child) noexcept {
     resume(k, c);
 }
 
+// Out of its parent's list: nobody can enter it any more.
+static void take_out(sched *s) noexcept {
+    if (s->parent == &base()) base().withdraw(s);
+    if (auto *tell = s->parent->callbacks->unregister_child) tell(handle(s->parent), handle(s));
+    s->magic = 0;
+}
+
 void unregister_sched(const char *call) noexcept {
     carrier *k = current_carrier();
     sched *s = k ? k->current_sched : nullptr;
@@ -248,14 +255,15 @@ void unregister_sched(const char *call) noexcept {
         sys::fatal(call, "the caller's scheduler was not registered by this context, or was unregistered before");
     end_sched(s, sched::one_hart);
     k = current_carrier();
-    context *c = k->current;
-    sched *parent = s->parent;
-    if (parent == &base()) base().withdraw(s);
-    if (auto *tell = parent->callbacks->unregister_child) tell(handle(parent), handle(s));
-    s->magic = 0;
-    c->owner = parent;
-    become(k, parent);
+    take_out(s);
+    k->current->owner = s->parent;
+    become(k, s->parent);
     leave_comity(k);
+}
+
+void unregister_without_hart(sched *s) noexcept {
+    end_sched(s, 0);
+    take_out(s);
 }
 
 void end_sched(sched *s, std::uint64_t own) noexcept {

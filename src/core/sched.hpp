@@ -85,6 +85,9 @@ inline context *unwrap(comity_context_t *c) noexcept { return static_cast<contex
 // What the C functions of the same names do, with the carrier at hand. enter: `child` is reserved.
 COMITY_SHARED void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcept;
 COMITY_SHARED void unregister_sched(const char *call) noexcept;
+// For a registrant that lost its hart after it registered (promotion). It has given back nothing, so the harts in `s`
+// are its own: those that are there have nothing to do, and are waited for.
+COMITY_SHARED void unregister_without_hart(sched *s) noexcept;
 // Waits until nobody is in `s` but the caller, with `own` harts (0 or one_hart), and closes it.
 void end_sched(sched *s, std::uint64_t own) noexcept;
 [[noreturn]] COMITY_SHARED void enter(carrier *k, sched *child) noexcept;

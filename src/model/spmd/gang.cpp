@@ -2,6 +2,7 @@
 // that no hart takes up at once are promoted: the operating system shares the cores between them, as it would have done
 // without Comity.
 #include "core/base.hpp"
+#include "core/binding.hpp"
 #include "core/chaos.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
@@ -31,7 +32,7 @@ void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
 
 void team::note_promotion(member *m) noexcept {
     m->promoted = true;
-    any_promoted_.store(true, std::memory_order_relaxed); // the master reads it after the rank has ended
+    m->of->any_promoted_.store(true, std::memory_order_relaxed); // the master reads it after the rank has ended
 }
 
 void team::promote_member(member *m) noexcept {
@@ -50,13 +51,30 @@ void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     for (unsigned i = 1; i < ranks; ++i) promote_member(members_[i]);
     body(arg, 0);
-    if (generation == core::generation()) { // else this process was forked in the region
-        if (unfinished_.fetch_or(master_waiting, std::memory_order_acq_rel) != 0) // acq_rel[team-join]
-            core::sleep_without_hart(master->on);
-        unfinished_.store(0, std::memory_order_relaxed);
-        await_promoted(ranks);
-    }
+    join_without_hart();
+    if (generation == core::generation()) await_promoted(ranks);
     busy = false;
+}
+
+// The master has no hart, or has none any more: it sleeps on its own kernel thread until all have ended.
+void team::join_without_hart() noexcept {
+    if (generation != core::generation()) // this process was forked in the region: the other ranks are the parent's
+        return;
+    if (unfinished_.fetch_or(master_waiting, std::memory_order_acq_rel) != 0) // acq_rel[team-join]
+        core::sleep_without_hart(master->on);
+    unfinished_.store(0, std::memory_order_relaxed);
+}
+
+// The region's master was displaced in its middle. The harts that are here find nothing more to do and leave, or
+// linger.
+void team::leave_without_hart() noexcept {
+    if (generation != core::generation())
+        magic = 0;
+    else if (lingering)
+        want_none();
+    else
+        core::unregister_without_hart(this);
+    if (parent == &base()) core::unbind(master->on);
 }
 
 // Wakes at most `wanted` idle harts for this root team; returns how many surely come: whoever takes one of what it
@@ -76,6 +94,7 @@ unsigned team::harts_that_come(unsigned wanted) noexcept {
 // After the region: its kernel thread may still be on the way to sleep, on the TLS of a context that the next region
 // resumes.
 void team::await_promoted(unsigned ranks) noexcept {
+    unfinished_.store(0, std::memory_order_relaxed); // the mark that the master waits, if one of them made it ready
     any_promoted_.store(false, std::memory_order_relaxed);
     for (unsigned i = 1; i < ranks; ++i) {
         member *m = members_[i];

@@ -113,11 +113,11 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     else
         ask_for_harts(ranks);
     body(arg, 0);
-    join(c);
-    sys::fetch_to_write(&body_); // the others have read it, and the next region writes it
+    c->on->carried ? join(c) : join_without_hart(); // without a hart it was displaced
+    sys::fetch_to_write(&body_);                    // the others have read it, and the next region writes it
     if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]]
         await_promoted(ranks);
-    leave_region(c->on);
+    c->on->carried ? leave_region(c->on) : leave_without_hart(); // also in the join: a promoted rank made it ready
     if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
         send_back(c);
     busy = false;
@@ -170,8 +170,7 @@ void team::close() noexcept {
 void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     unsigned end = ranks;
-    if (lingering && kind != region_kind::gang &&
-        sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
+    if (lingering && kind != region_kind::gang && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
         unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i) others += i != own && slots_[i].present.load(std::memory_order_relaxed);
         for (unsigned i = harts; i-- > 0 && others != 0;) {
@@ -293,8 +292,9 @@ team *innermost_running(context *c) noexcept {
 
 team *prepare(unsigned ranks) noexcept {
     context *c = core::current_context();
-    const bool promoted = c && !c->on->carried && core::is_promoted(c);
-    if (!promoted) c = core::enter_comity()->current;
+    // In the middle of a region without a hart: promoted or displaced.
+    const bool without = c && !c->on->carried && (core::is_promoted(c) || innermost_running(c));
+    if (!without) c = core::enter_comity()->current;
     const carrier *k = c->on;
     team *around = innermost_running(c);
     team **at = around ? &around->deeper : reinterpret_cast<team **>(&c->hot);
@@ -307,11 +307,11 @@ team *prepare(unsigned ranks) noexcept {
         *at = t;
         c->at_end = end_teams;
     }
-    const bool root = !promoted && !around && k->adopted && c == k->native && c->owner == &base();
+    const bool root = !without && !around && k->adopted && c == k->native && c->owner == &base();
     if (t->lingering && !root) t->close(); // this time the caller is below another scheduler
     if (t->lingering != root)              // harts that linger in it read this
         t->lingering = root;
-    t->without_harts = promoted;
+    t->without_harts = without;
     t->last_size = t->grow(ranks);
     return t;
 }

@@ -129,7 +129,7 @@ public:
     context *master = nullptr;
     bool lingering = false;       // a root team, which stays registered between its regions
     bool is_hot = true;           // it is kept for the next region (COMITY_HOT_TEAMS)
-    bool without_harts = false;   // the next region: its master is promoted
+    bool without_harts = false;   // the next region: its master has no hart
     std::uint32_t generation = 0; // of the process: members do not survive a fork
     unsigned capacity = 1;
     slot *slots_ = nullptr;      // one for each hart
@@ -167,12 +167,15 @@ private:
     void ask_for_harts(unsigned ranks) noexcept;
     void call_hart(unsigned n) noexcept;
     void join(context *c) noexcept;
+    void join_without_hart() noexcept;
+    void leave_without_hart() noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
     unsigned harts_that_come(unsigned wanted) noexcept;
-    void note_promotion(member *m) noexcept;
+    static void note_promotion(member *m) noexcept;
     void await_promoted(unsigned ranks) noexcept;
     std::uint64_t progress() const noexcept;
-    member *promotable_member(const context *c) const noexcept;
+    member *promotable_member(const context *c) noexcept;
+    bool is_below_root(const context *c) const noexcept;
     member *take_ready_member() noexcept;
     static member *warn_of_standstill() noexcept;
     static void promoted_ends(void *argument);

@@ -38,13 +38,13 @@ struct findings {
 unsigned take_stalled(member **out, unsigned most, findings &found) noexcept {
     unsigned n = 0;
     for (team *t = teams; t; t = t->next_known) {
-        if (t->generation != core::generation() || !t->is_running()) continue;
-        found.running = true;
-        if (!t->has_waiting()) continue;
+        if (t->generation != core::generation()) continue;
+        found.running = found.running || t->is_running();
+        if (!t->has_waiting()) continue; // a master may wait for a hart when all others have ended
         found.waiting = true;
         if (!t->stands_still(looks)) continue;
         while (n < most && (out[n] = t->take_waiting())) ++n;
-        if (n < most && t->has_waiting()) found.stuck = true; // the master of a region, on somebody else's hart
+        if (n < most && t->has_waiting()) found.stuck = true; // no rank of Comity's
     }
     return n;
 }
@@ -121,7 +121,7 @@ void keep_watch() noexcept {
 // ---- What the watch asks a team, under the lock of the list
 
 bool team::has_waiting() const noexcept {
-    return is_running() && (has_ranks() || ready_count_.load(std::memory_order_relaxed) != 0);
+    return ready_count_.load(std::memory_order_relaxed) != 0 || (is_running() && has_ranks());
 }
 
 // Changes with whatever the harts in the team do, but for computing.
@@ -171,19 +171,32 @@ member *team::take_waiting() noexcept {
     return m;
 }
 
-// The member that this context is, if it can be promoted: not one that is in the middle of a region of its own, nor
-// this region's master. While a region runs that the context is in.
-member *team::promotable_member(const context *c) const noexcept {
+// The member whose context this is, of this team or, if it is the master here, of the one around in which it is a
+// rank; null: it cannot be promoted. While a region runs that the context is in.
+member *team::promotable_member(const context *c) noexcept {
     if (c->owner != this || !core::promotable(c)) return nullptr;
-    for (unsigned i = 1; i < capacity; ++i)
-        if (members_[i]->c == c) return members_[i];
+    const team *t = this;
+    while (t->master == c) {
+        if (t->parent->hooks != &team_hooks) return nullptr;
+        t = static_cast<const team *>(t->parent);
+    }
+    for (unsigned i = 1; i < t->capacity; ++i)
+        if (t->members_[i]->c == c) return t->members_[i];
     return nullptr;
 }
 
 bool team::may_be_displaced(const context *c) noexcept {
+    if (c->home) return is_below_root(c);
     member *m = promotable_member(c);
     if (m) note_promotion(m);
     return m != nullptr;
+}
+
+// Is it a thread of the program, which opened this region and all around it?
+bool team::is_below_root(const context *c) const noexcept {
+    const core::sched *s = this;
+    while (s->hooks == &team_hooks && static_cast<const team *>(s)->master == c) s = s->parent;
+    return s == &base();
 }
 
 member *team::take_ready_member() noexcept {

@@ -1,6 +1,8 @@
 // Threads that wait for each other in a loop of the program's, in regions of more threads than there are harts:
 // `busy_wait bare|yield|sleep THREADS`. Ends when all have met; hangs if some never run. `busy_wait stranger|master
 // THREADS`: those that hold all harts wait for a thread that is in no region yet; for one that has opened an inner region.
+// `busy_wait inner|inner_sleep THREADS`: all harts are with threads that have opened inner regions, in which all meet.
+// `busy_wait threads THREADS`: so many threads of the program open regions, in which all meet.
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -89,15 +91,80 @@ static int wait_for_an_inner_master(void) {
     return 0;
 }
 
+// Inner regions in an outer one, again and again; who is where differs from round to round.
+static int meet_in_inner_regions(int threads) {
+    omp_set_max_active_levels(3);
+    for (int i = 0; i < 6; ++i) {
+        atomic_int here = 0, inside = 0;
+        const int all = 2 * threads, times = i % 2 ? 1 : 2;
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp barrier
+            for (int again = 1; again <= times; ++again) {
+#pragma omp parallel num_threads(threads)
+                {
+                    atomic_fetch_add(&here, 1);
+                    while (atomic_load(&here) < again * all)
+                        if (sleeps) usleep(10);
+#pragma omp barrier
+#pragma omp critical
+                    atomic_fetch_add(&inside, 1);
+                }
+            }
+            // Below whoever was left without a hart.
+#pragma omp parallel for num_threads(threads)
+            for (int k = 0; k < threads; ++k) atomic_fetch_add(&inside, 1);
+        }
+        if (atomic_load(&inside) != (times + 1) * all) return 1;
+    }
+    return 0;
+}
+
+static atomic_int in_regions;
+static int wanted;
+
+static void *meet_in_a_region(void *counted) {
+    omp_set_max_active_levels(2); // each thread has its own
+    for (int again = 1; again <= 2; ++again) {
+#pragma omp parallel num_threads(2)
+        {
+            atomic_fetch_add(&in_regions, 1);
+            while (atomic_load(&in_regions) < again * wanted) {
+            }
+#pragma omp barrier
+            // Below a thread that may have lost its hart.
+#pragma omp parallel num_threads(2)
+            atomic_fetch_add((atomic_int *)counted, 1);
+        }
+    }
+    return NULL;
+}
+
+static int meet_in_regions_of_threads(int threads) {
+    pthread_t made[64];
+    atomic_int counted = 0;
+    if (threads > 64) return 2;
+    wanted = 2 * threads;
+    for (int i = 0; i < threads; ++i)
+        if (pthread_create(&made[i], NULL, meet_in_a_region, &counted) != 0) return 3;
+    for (int i = 0; i < threads; ++i) pthread_join(made[i], NULL);
+    return atomic_load(&counted) == 2 * 2 * 2 * threads ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "stranger") == 0) return wait_for_a_stranger(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "master") == 0) return wait_for_an_inner_master();
+    if (argc == 3 && strncmp(argv[1], "inner", 5) == 0) {
+        sleeps = strcmp(argv[1], "inner_sleep") == 0;
+        return meet_in_inner_regions(atoi(argv[2]));
+    }
+    if (argc == 3 && strcmp(argv[1], "threads") == 0) return meet_in_regions_of_threads(atoi(argv[2]));
     if (argc == 3) {
         yields = strcmp(argv[1], "yield") == 0;
         sleeps = strcmp(argv[1], "sleep") == 0;
     }
     if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
-        fprintf(stderr, "usage: busy_wait bare|yield|sleep|stranger|master THREADS\n");
+        fprintf(stderr, "usage: busy_wait bare|yield|sleep|stranger|master|inner|inner_sleep|threads THREADS\n");
         return 2;
     }
     const int threads = atoi(argv[2]), rounds = yields ? 200 : sleeps ? 50 : 4;
