@@ -401,10 +401,16 @@ carrier *worker_of(hart *h) noexcept {
     if (carrier *k = h->worker.load(std::memory_order_relaxed)) return k;
     auto *k = new (std::nothrow) carrier;
     if (!k) return nullptr;
+    // Not on a stack of the C library's: a context that forks may stand on this thread, while the library believes that
+    // the thread of the context's own TLS forks. In the child it would give this one's stack and TLS to the next
+    // thread.
+    constexpr std::size_t stack_size = std::size_t{8} << 20;
+    sys::stack_memory stack = sys::map_stack(stack_size); // as long as the process
     k->own.store(h, std::memory_order_relaxed);
     note_awake();
-    if (sys::start_kernel_thread(worker_main, k, 0) != 0) {
+    if (!stack || sys::start_kernel_thread_within(stack.bottom, stack.top, worker_main, k) != 0) {
         note_asleep();
+        if (stack) sys::unmap_stack(stack);
         delete k;
         return nullptr;
     }

@@ -61,19 +61,33 @@ std::size_t usable_stack_size(std::size_t wanted) noexcept {
     return (size + page - 1) / page * page;
 }
 
-} // namespace
-
-int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept {
+// set_stack(&attributes): 0 or an error number.
+template <class Set> int start_detached(thread_function function, void *argument, Set set_stack) noexcept {
     pthread_attr_t attributes;
     if (const int error = ::pthread_attr_init(&attributes)) return error;
     ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    int error = stack_size ? ::pthread_attr_setstacksize(&attributes, usable_stack_size(stack_size)) : 0;
+    int error = set_stack(&attributes);
     if (error == 0) {
         pthread_t thread{};
         error = real_create()(&thread, &attributes, function, argument);
     }
     ::pthread_attr_destroy(&attributes);
     return error;
+}
+
+} // namespace
+
+int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept {
+    return start_detached(function, argument, [stack_size](pthread_attr_t *attributes) {
+        return stack_size ? ::pthread_attr_setstacksize(attributes, usable_stack_size(stack_size)) : 0;
+    });
+}
+
+int start_kernel_thread_within(void *bottom, void *top, thread_function function, void *argument) noexcept {
+    const auto size = static_cast<std::size_t>(static_cast<char *>(top) - static_cast<char *>(bottom));
+    return start_detached(function, argument, [bottom, size](pthread_attr_t *attributes) {
+        return ::pthread_attr_setstack(attributes, bottom, size);
+    });
 }
 
 int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,
