@@ -172,6 +172,43 @@ TEST(cpp_breadth, joins_may_give_up) {
     EXPECT_EQ(code_of([&t] { t.cancel(); }), EINVAL);
 }
 
+TEST(cpp_breadth, joining_twice_or_oneself_throws) {
+    const comity::threads scope;
+    thread t([] {});
+    t.join();
+    EXPECT_EQ(code_of([&t] { t.join(); }), EINVAL);
+    EXPECT_EQ(code_of([&t] { t.join_for(std::chrono::milliseconds(1)); }), EINVAL);
+
+    std::atomic<int> oneself{0}, soon{0};
+    std::atomic<bool> there{false};
+    t = thread([&] {
+        while (!there) comity::this_thread::yield();
+        oneself = code_of([&t] { t.join(); });
+        soon = code_of([&t] { t.try_join(); });
+    });
+    there = true;
+    t.join();
+    EXPECT_EQ(oneself, EDEADLK);
+    EXPECT_EQ(soon, EDEADLK);
+}
+
+// Neither is an error: the caller learns that nothing has happened.
+TEST(cpp_breadth, resuming_what_is_not_suspended_and_cancelling_what_has_ended_does_nothing) {
+    const comity::threads scope;
+    std::atomic<bool> go{false}, ends{false};
+    thread t([&] {
+        while (!go) comity::this_thread::yield();
+        ends = true;
+    });
+    EXPECT_FALSE(t.resume());
+    go = true;
+    while (comity_thread_state(t.native_handle()) != COMITY_THREAD_ENDED) comity::this_thread::yield();
+    EXPECT_FALSE(t.resume());
+    EXPECT_FALSE(t.cancel());
+    t.join();
+    EXPECT_TRUE(ends);
+}
+
 TEST(cpp_breadth, bad_attributes_throw) {
     EXPECT_EQ(code_of([] { thread({.technique = static_cast<technique>(200)}, [] {}); }), EINVAL);
     EXPECT_EQ(code_of([] { thread({.stack_size = std::size_t{1} << 60}, [] {}); }), EINVAL);

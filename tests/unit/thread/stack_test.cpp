@@ -126,6 +126,18 @@ TEST_P(thread_stacks, that_are_small_serve_thousands_that_stop_again_and_again) 
     EXPECT_EQ(sum, 15'000);
 }
 
+// Zero means the default; what is too little for a thread to stop on is made enough.
+TEST_P(thread_stacks, of_no_or_hardly_any_size_are_made_large_enough) {
+    const comity::threads scope;
+    for (const std::size_t size : {0UL, 1UL, 15UL, 500UL})
+        for (comity::thread &t : make(3, size, [] {
+                 comity::this_thread::yield();
+                 use(300);
+                 comity::this_thread::yield();
+             }))
+            t.join();
+}
+
 TEST_P(thread_stacks, of_no_possible_size_are_an_error) {
     comity_thread_t *t = nullptr;
     for (const std::size_t size : {SIZE_MAX, SIZE_MAX / 2, std::size_t{1} << 50}) {

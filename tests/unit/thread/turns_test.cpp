@@ -32,7 +32,7 @@ protected:
                       },
                       nullptr),
                   0);
-        while (comity_thread_state(sleeper) != COMITY_THREAD_PAUSED) comity_thread_yield();
+        while (comity_thread_state(sleeper) != COMITY_THREAD_PAUSED && !over) comity_thread_yield();
         for (comity_thread_t *&t : all) ASSERT_EQ(comity_thread_create(&t, nullptr, chain, &how), 0);
         for (comity_thread_t *t : all) EXPECT_EQ(comity_thread_join(t, nullptr), 0);
         EXPECT_EQ(comity_thread_join(sleeper, nullptr), 0);
