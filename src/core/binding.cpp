@@ -133,7 +133,7 @@ int run_on(carrier *k, const sys::cpu_set *cpus, std::uint64_t id) noexcept {
     if (cpus && at_home == id) return b.place ? run_on(k, nullptr, 0) : 0;
     if (b.place == (cpus ? id : 0)) return 0;
     if (!cpus) {
-        if (harts_are_bound.load(std::memory_order_relaxed)) {
+        if (k->carried && harts_are_bound.load(std::memory_order_relaxed)) {
             bind_slowly(k);
             return 0;
         }

@@ -18,6 +18,8 @@ struct promotion {
     context *c = nullptr;
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
+    const sys::cpu_set *cpus = nullptr; // where it runs (place_promotion)
+    std::uint64_t cpus_id = 0;
 };
 
 namespace {
@@ -50,6 +52,7 @@ void run_promoted(void *argument) {
     p->ground.tls_base = p->k.tls_base;
     p->ground.fiber.adopt_running(nullptr, 0);
     p->k.current = &p->ground;
+    run_on(&p->k, p->cpus, p->cpus_id);
     note_awake();
     c->home = &p->k;
     c->owner = nullptr;
@@ -76,6 +79,11 @@ bool prepare_promotion(context *c) noexcept {
     promotion *&p = c->tls->promoted;
     if (!p) p = make_promotion(c);
     return p;
+}
+
+void place_promotion(context *c, const sys::cpu_set *cpus, std::uint64_t id) noexcept {
+    c->tls->promoted->cpus = cpus;
+    c->tls->promoted->cpus_id = id;
 }
 
 bool promote(context *c, void (*fn)(void *), void *arg) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/context.hpp"
+#include "sys/cpu_set.hpp"
 
 namespace comity::core {
 
@@ -19,6 +20,10 @@ bool promote(context *c, void (*fn)(void *), void *arg) noexcept;
 
 // Does what promote needs memory for beforehand; false: there is none.
 bool prepare_promotion(context *c) noexcept;
+
+// After prepare_promotion: once promoted, the context runs on these CPUs, which stay where they are, wherever harts may
+// run; null: anywhere. `id` as for run_on. Holds for further promotions too.
+void place_promotion(context *c, const sys::cpu_set *cpus, std::uint64_t id) noexcept;
 
 // Is the caller promoted?
 bool is_promoted(const context *c) noexcept;

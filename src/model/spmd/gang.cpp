@@ -31,14 +31,17 @@ void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
 }
 
 void team::note_promotion(member *m) noexcept {
+    if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
+        place_promoted(m);
     m->promoted = true;
     m->of->any_promoted_.store(true, std::memory_order_relaxed); // the master reads it after the rank has ended
 }
 
 void team::promote_member(member *m) noexcept {
-    note_promotion(m);
-    if (!core::promotable(m->c) || !core::promote(m->c, member_main, m))
+    if (!core::promotable(m->c) || !core::prepare_promotion(m->c))
         sys::fatal("a parallel region", "rank %u has no kernel thread to run on", m->rank);
+    note_promotion(m);
+    core::promote(m->c, member_main, m);
 }
 
 // The master of the region is promoted: it has no hart, and those that have one may be waiting for it. So all the ranks
@@ -50,10 +53,13 @@ void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
     master_home_.store(master->home, std::memory_order_relaxed);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     for (unsigned i = 1; i < ranks; ++i) promote_member(members_[i]);
+    go_to_place(master->on, 0);
     body(arg, 0);
     join_without_hart();
     if (generation == core::generation()) await_promoted(ranks);
     busy = false;
+    if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
+        send_back(master);
 }
 
 // The master has no hart, or has none any more: it sleeps on its own kernel thread until all have ended.

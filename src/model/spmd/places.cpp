@@ -3,6 +3,7 @@
 // (Iwasaki, section 4.3.5: place pools). README.md, "Places".
 #include "core/base.hpp"
 #include "core/binding.hpp"
+#include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/team_impl.hpp"
 #include "sys/message.hpp"
@@ -30,19 +31,33 @@ void set_places(const sys::cpu_set *(*look_up)(unsigned place) noexcept) noexcep
     cpus_of.store(look_up, std::memory_order_release); // release[spmd-places]
 }
 
-void run_at(core::carrier *k, unsigned place) noexcept {
+namespace {
+
+// Null: anywhere.
+const sys::cpu_set *find(unsigned place) noexcept {
     const auto look_up = cpus_of.load(std::memory_order_acquire); // acquire[spmd-places]
-    const sys::cpu_set *cpus = place != 0 && look_up ? look_up(place) : nullptr;
-    if (cpus)
+    return place != 0 && look_up ? look_up(place) : nullptr;
+}
+
+// The team of which the context, below scheduler `s`, is a rank; null: none. Who has lost its hart is below none; it
+// may have opened regions, and is a rank of another's if it was promoted.
+team *team_of(const context *c, core::sched *s) noexcept {
+    if (s) return s->hooks == &team_hooks ? static_cast<team *>(s) : nullptr;
+    if (team *own = innermost_running(c)) return own;
+    return core::is_promoted(c) ? static_cast<const member *>(c->local)->of : nullptr;
+}
+
+} // namespace
+
+void run_at(core::carrier *k, unsigned place) noexcept {
+    if (const sys::cpu_set *cpus = find(place))
         core::run_on(k, cpus, id_of(place));
     else if (k->bound)
         core::run_on(k, nullptr, 0);
 }
 
 void settle(unsigned place) noexcept {
-    const auto look_up = cpus_of.load(std::memory_order_acquire); // acquire[spmd-places]
-    const sys::cpu_set *cpus = look_up ? look_up(place) : nullptr;
-    if (cpus) core::settle(core::adopt(), *cpus, id_of(place));
+    if (const sys::cpu_set *cpus = find(place)) core::settle(core::adopt(), *cpus, id_of(place));
 }
 
 // Tables are kept until the team ends, for a thief may look into one late.
@@ -78,14 +93,13 @@ void bind_ranks(team *t, const unsigned *places) noexcept {
 }
 
 bool bind_this_rank(unsigned place) noexcept {
-    core::context *c = core::current_context();
-    core::carrier *k = c ? c->on : nullptr;
-    if (!k || !k->current_sched || k->current_sched->hooks != &team_hooks) return false;
-    auto *t = static_cast<team *>(k->current_sched);
+    const context *c = core::current_context();
+    team *t = c && c->on ? team_of(c, c->on->carried ? c->on->current_sched : nullptr) : nullptr;
+    if (!t) return false;
     t->make_table(t->last_size)->of_rank()[t->rank_of(c)].store(place, std::memory_order_relaxed);
     t->bound_.store(true, std::memory_order_relaxed);
     ranks_are_bound.store(true, std::memory_order_relaxed);
-    t->send(k, t->rank_of(c));
+    t->send(c->on, t->rank_of(c));
     return true;
 }
 
@@ -108,20 +122,20 @@ void team::send(carrier *k, unsigned rank) noexcept {
 // The hart leaves the team, or the thread sleeps without it: it is nowhere in particular, but for a thread of the
 // program, which goes on where its own computation shall run.
 void team::send_away(carrier *k) noexcept {
-    const core::sched *s = k->native ? k->native->owner : nullptr;
-    if (s && s->hooks == &team_hooks)
-        run_at(k, static_cast<const team *>(s)->place_of(static_cast<const team *>(s)->rank_of(k->native)));
-    else
-        run_at(k, 0);
+    const team *t = k->native ? team_of(k->native, k->native->owner) : nullptr;
+    run_at(k, t ? t->place_of(t->rank_of(k->native)) : 0);
 }
 
 // After a region: its master is a rank of the team around it again, if there is one.
 void team::send_back(context *c) noexcept {
-    carrier *k = c->on;
-    if (k->carried && c->owner && c->owner->hooks == &team_hooks) {
-        auto *around = static_cast<team *>(c->owner);
-        around->send(k, around->rank_of(c));
-    }
+    if (team *around = team_of(c, c->owner)) around->send(c->on, around->rank_of(c));
+}
+
+// The kernel thread on which it goes on runs where its hart did.
+void team::place_promoted(const member *m) noexcept {
+    const team *own = innermost_running(m->c);
+    const unsigned place = own ? own->place_of(0) : m->of->place_of(m->rank);
+    core::place_promotion(m->c, find(place), id_of(place));
 }
 
 // Nobody else in the team is at its place.

@@ -118,9 +118,9 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]]
         await_promoted(ranks);
     c->on->carried ? leave_region(c->on) : leave_without_hart(); // also in the join: a promoted rank made it ready
+    busy = false;
     if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
         send_back(c);
-    busy = false;
     if (reported) report(-reported);
 }
 
@@ -281,14 +281,14 @@ void drop(team *t) noexcept {
     t->destroy();
 }
 
-team *innermost_running(context *c) noexcept {
+} // namespace
+
+team *innermost_running(const context *c) noexcept {
     team *t = static_cast<team *>(c->hot);
     if (!t || !t->busy) return nullptr;
     while (t->deeper && t->deeper->busy) t = t->deeper;
     return t;
 }
-
-} // namespace
 
 team *prepare(unsigned ranks) noexcept {
     context *c = core::current_context();

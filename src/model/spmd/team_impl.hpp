@@ -171,7 +171,8 @@ private:
     void leave_without_hart() noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
     unsigned harts_that_come(unsigned wanted) noexcept;
-    static void note_promotion(member *m) noexcept;
+    static void note_promotion(member *m) noexcept; // prepared
+    static void place_promoted(const member *m) noexcept;
     void await_promoted(unsigned ranks) noexcept;
     std::uint64_t progress() const noexcept;
     member *promotable_member(const context *c) noexcept;
@@ -207,5 +208,8 @@ private:
 
     static constexpr std::uint32_t master_waiting = 0x80000000;
 };
+
+// Of the regions that the context has opened itself; null: none runs.
+team *innermost_running(const context *c) noexcept;
 
 } // namespace comity::spmd

@@ -1,7 +1,7 @@
 /* Where threads are. `places show RANKS [CLAUSE]`: a line for each thread of a region, and with INNER=n of the inner
  * regions: "rank place first-of-partition size-of-partition affinity". `places stay RANKS`: checks that each thread
- * runs on its place's processors, whatever it waited for. `places set`: kmp_set_affinity.
- * `places clause 0|1`: omp_get_proc_bind under a clause; 1: OMP_PROC_BIND=spread,close. */
+ * runs on its place's processors, whatever it waited for. `places promoted RANKS`: also when it is promoted. `places
+ * set`: kmp_set_affinity. `places clause 0|1`: omp_get_proc_bind under a clause; 1: OMP_PROC_BIND=spread,close. */
 #include "check.h"
 #include <omp.h>
 #include <sched.h>
@@ -86,6 +86,41 @@ static void stay(int ranks) {
     CHECK_EQUAL(inner_away, 0);
 }
 
+static void meet(int *arrived, int all) {
+    __atomic_add_fetch(arrived, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(arrived, __ATOMIC_SEQ_CST) < all) {
+    }
+}
+
+/* More ranks than harts wait for each other in a loop: all but one of a hart go on as promoted, from the middle; the
+ * second time from the middle of inner regions. */
+static void promoted(int ranks) {
+    int away = 0, inner_away = 0, all_ranks = 0;
+    for (int round = 0; round < 3; round++) {
+        int arrived = 0, arrived_inside = 0;
+#pragma omp parallel num_threads(ranks) reduction(+ : away)
+        {
+#pragma omp barrier
+            if (round % 2 == 0) meet(&arrived, ranks);
+            away += !is_at_home();
+#pragma omp parallel num_threads(3) reduction(+ : inner_away)
+            {
+                if (round % 2 == 1) meet(&arrived_inside, 3 * ranks);
+                inner_away += !is_at_home();
+            }
+            away += !is_at_home();
+#pragma omp barrier
+            away += !is_at_home();
+#pragma omp atomic
+            all_ranks++;
+        }
+        away += !is_at_home();
+    }
+    CHECK_EQUAL(all_ranks, 3 * ranks);
+    CHECK_EQUAL(away, 0);
+    CHECK_EQUAL(inner_away, 0);
+}
+
 static void set_affinity(int ranks) {
     int (*set)(void **) = dlsym(RTLD_DEFAULT, "kmp_set_affinity"),
                     (*get)(void **) = dlsym(RTLD_DEFAULT, "kmp_get_affinity");
@@ -141,6 +176,8 @@ int main(int argc, char **argv) {
     const char *inner = getenv("INNER");
     if (argc > 1 && !strcmp(argv[1], "stay")) {
         stay(ranks);
+    } else if (argc > 1 && !strcmp(argv[1], "promoted")) {
+        promoted(ranks);
     } else if (argc > 1 && !strcmp(argv[1], "set")) {
         set_affinity(ranks);
     } else if (argc > 1 && !strcmp(argv[1], "clause")) {
