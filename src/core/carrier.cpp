@@ -294,15 +294,28 @@ COMITY_UNSANITIZED void exit_context(context *from, void (*fn)(context *, void *
     arch::comity_arch_jump_call(k->transition.stack_top, entry_state::pause_entry, from, k);
 }
 
-COMITY_UNSANITIZED void exit_to(context *from, context *to) noexcept {
+COMITY_UNSANITIZED void exit_to(context *from, context *to, arch::after_fn after, void *arg) noexcept {
     carrier *k = from->on;
     leave_transition_stack(k, from);
     from->state = context_state::exited;
     to->state = context_state::running;
     to->broken = true;
-    const arrival a = ordered(k, arch::comity_arch_nothing, nullptr);
+    const arrival a = ordered(k, after, arg);
     set_current(k, from, to);
     arch::comity_arch_resume(to->sp, a.after, a.arg);
+}
+
+COMITY_UNSANITIZED void exit_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
+                                   void *after_arg) noexcept {
+    chaos_point();
+    carrier *k = from->on;
+    leave_transition_stack(k, from);
+    from->state = context_state::exited;
+    begin(to, fn, arg);
+    k->start_after = after;
+    k->start_after_arg = after_arg;
+    set_current(k, from, to);
+    arch::comity_arch_jump_call(to->stack_top, entry_state::start_entry, to, k);
 }
 
 COMITY_UNSANITIZED void resume(carrier *k, context *to, arch::after_fn after, void *arg) noexcept {

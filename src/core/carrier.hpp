@@ -176,8 +176,13 @@ inline void stand_on(carrier *k, context *c) noexcept {
 // Ends `from` and runs fn(from, arg) on the carrier's transition context.
 [[noreturn]] COMITY_SHARED void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 
-// Ends `from` and goes on with the paused `to`, which may use or free `from` at once.
-[[noreturn]] void exit_to(context *from, context *to) noexcept;
+// Ends `from` and goes on with the paused `to`, where after(arg) runs first; both may use or free `from` at once.
+[[noreturn]] void exit_to(context *from, context *to, arch::after_fn after = arch::comity_arch_nothing,
+                          void *arg = nullptr) noexcept;
+
+// Ends `from` and starts fn(arg) on the fresh (or exited) context `to`, where after(after_arg) runs first.
+[[noreturn]] void exit_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
+                             void *after_arg) noexcept;
 
 // ---- From a transition context; its stack is given up.
 [[noreturn]] COMITY_SHARED void resume(carrier *k, context *to, arch::after_fn after = arch::comity_arch_nothing,

@@ -62,6 +62,7 @@ struct unit_scheduler : core::sched {
         // scheduler: it may end when the sums agree, with `ended` read first.
         std::atomic<std::uint64_t> created{0}, ended{0};
         std::atomic<unsigned> turns{0}; // how often the hart chose what to run; written by it
+        unsigned ready_turn = 0;        // at which turn a context that was ready went on; the hart's
         std::uint64_t entered_at = 0;   // ticks; the hart's
         alignas(64) core::spinlock lock;
         core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
@@ -71,12 +72,16 @@ struct unit_scheduler : core::sched {
         // Is the hart in the scheduler or below it? Written by whoever holds the hart ("Affinity": README.md).
         std::atomic<bool> here{false};
 
-        // The newest fresh unit, if this function runs it; else null, and it stays.
-        [[gnu::always_inline]] unit *pop_if_run_by(void (*run)(unit *, core::carrier *) noexcept) noexcept {
+        // The newest fresh unit, if it is wanted; else null, and it stays.
+        template <class Wanted> [[gnu::always_inline]] unit *pop_if(Wanted wanted) noexcept {
             unit *u = fresh.pop();
-            if (!u || u->run == run) return u;
+            if (!u || wanted(u)) return u;
             fresh.push(u); // there is room: it stood there
             return nullptr;
+        }
+        // The same, if this function runs it.
+        [[gnu::always_inline]] unit *pop_if_run_by(void (*run)(unit *, core::carrier *) noexcept) noexcept {
+            return pop_if([run](const unit *u) { return u->run == run; });
         }
         [[gnu::always_inline]] unsigned take_turn() noexcept {
             const unsigned turn = turns.load(std::memory_order_relaxed) + 1;
@@ -91,6 +96,10 @@ struct unit_scheduler : core::sched {
             turns.store(turn, std::memory_order_relaxed);
             return turn;
         }
+        // A context that was ready goes on.
+        [[gnu::always_inline]] void note_ready() noexcept { ready_turn = turns.load(std::memory_order_relaxed); }
+        // At this turn: has none gone on for long?
+        bool owes_ready(unsigned turn) const noexcept { return turn - ready_turn >= 4; }
         void add_created() noexcept {
             created.store(created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         }

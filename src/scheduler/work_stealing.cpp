@@ -301,8 +301,11 @@ void work_stealing::next(carrier *k) noexcept {
     for (;;) {
         const unsigned turn = own.take_turn();
         if (turn % turns_at_home == 0) look_beyond(k);
-        if (turn % 2)
-            if (context *c = take_ready(own)) core::resume(k, c);
+        if (turn % 2 || turn % turns_at_home == 0)
+            if (context *c = take_ready(own)) {
+                own.note_ready();
+                core::resume(k, c);
+            }
         if (unit *u = core::chaos_chance(4) ? nullptr : own.fresh.pop()) {
             if (could_use_harts() && !own.fresh.empty()) [[unlikely]]
                 ask_for_harts(1); // a hart that gave way, or none yet, could help
@@ -473,6 +476,7 @@ void work_stealing::change_places(slot &own, context *c) noexcept {
     own.last->next = c;
     own.last = c;
     own.first = first->next;
+    own.note_ready();
     core::switch_to(c, first, core::arch::comity_arch_nothing, nullptr);
 }
 
@@ -511,8 +515,10 @@ bool work_stealing::switch_to_other(context *from, core::arch::after_fn after, v
 
 bool work_stealing::switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept {
     context *other = take_ready(own);
-    if (!other)
-        if (unit *u = own.pop_if_run_by(core::resume_unit)) other = core::context_of(u);
+    if (other)
+        own.note_ready();
+    else if (unit *u = own.pop_if_run_by(core::resume_unit))
+        other = core::context_of(u);
     if (other) core::switch_to(from, other, after, arg);
     return other;
 }

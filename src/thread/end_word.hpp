@@ -14,8 +14,9 @@ namespace comity {
 
 class end_word {
 public:
-    // Nobody waits and it has not ended; it has; nobody will wait. Else: the context that waits.
-    static constexpr std::uintptr_t open = 0, ended = 1, detached = 2;
+    // Nobody waits and it has not ended; it has; somebody joins, and looks at the word again before he waits; nobody
+    // will wait. Else: the context that waits.
+    static constexpr std::uintptr_t open = 0, ended = 1, looked_at = 2, detached = 3;
     // Or-ed to a context: its scheduler keeps an order, in which it waits its turn.
     static constexpr std::uintptr_t in_turn = 4;
     // Or-ed to the place (core::waiter) of one who waits with a deadline: it never goes on at once.
@@ -45,7 +46,9 @@ public:
             return nullptr; // a request to cancel who waits was faster; acq_rel[thread-end]
         return waiter_in(now);
     }
-    // What end() returned, neither open nor detached: the context, and whether it may go on at once on this hart.
+    // What end() returned: must somebody be told?
+    static bool is_waited_for(std::uintptr_t word) noexcept { return word > detached; }
+    // What end() returned, and somebody must be told: the context, and whether it may go on at once on this hart.
     static core::context *waiter_in(std::uintptr_t word) noexcept {
         return reinterpret_cast<core::context *>(word & ~in_turn);
     }
@@ -55,6 +58,11 @@ public:
     }
     // The same word: makes who waits ready, or tells him.
     static void wake(std::uintptr_t word) noexcept;
+
+    // Announces a joiner who will look again, and takes that back; false: something else stood there, so it has ended,
+    // or somebody else joins it. The calling context holds a hart of `s`.
+    bool begin_looking(const unit_scheduler *s) noexcept { return exchange_here(s, open, looked_at); }
+    bool end_looking(const unit_scheduler *s) noexcept { return exchange_here(s, looked_at, open); }
 
     // Replaces `open`; false: something else stood there, in `before`. Any thread.
     bool replace_open(std::uintptr_t what, std::uintptr_t &before) noexcept {
@@ -68,6 +76,13 @@ public:
     void wait_until(std::int64_t deadline, comity_thread *self) noexcept;
 
 private:
+    bool exchange_here(const unit_scheduler *s, std::uintptr_t from, std::uintptr_t to) noexcept {
+        if (!s->alone())
+            return word_.compare_exchange_strong(from, to, std::memory_order_acq_rel); // acq_rel[thread-end]
+        if (word_.load(std::memory_order_relaxed) != from) return false;               // as in end()
+        word_.store(to, std::memory_order_relaxed);
+        return true;
+    }
     bool replace(std::uintptr_t &before, std::uintptr_t what) noexcept;
     bool spin(const core::carrier *k, std::int64_t deadline) const noexcept;
     void stop(core::context *c) noexcept;

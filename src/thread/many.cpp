@@ -46,7 +46,7 @@ int comity_thread_timedjoin(comity_thread_t *handle, void **result, int64_t dead
     for (;;) {
         const int error = comity_thread_tryjoin(handle, result);
         if (error != EBUSY) return error;
-        if (t->join.get() > end_word::detached) return EINVAL;
+        if (t->join.get() >= end_word::looked_at) return EINVAL;
         if (const int cancelled = cancel_here()) return cancelled;
         if (sys::now_ns() >= deadline) return ETIMEDOUT;
         t->join.wait_until(deadline, thread_to_interrupt());

@@ -123,27 +123,6 @@ int launch(thread *t, carrier *k, slot *w) noexcept {
     return launch(t, k, work_of(k));
 }
 
-// The usual cases of eager and of child-first techniques.
-[[gnu::noinline]] int create_with_context(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
-                                          void *arg) noexcept {
-    carrier *k = core::current_carrier();
-    slot *w = k ? work_of(k) : nullptr;
-    if (!w || !fn || !out || !is_plain_joinable(a) || is_turn(w->created)) [[unlikely]]
-        return create_slowly(out, a, fn, arg);
-    hart_cache &own = caches[w->hart];
-    const bool eager = techniques[a.technique].eager;
-    thread *t = own.descriptors.first;
-    if (!t || (eager && !own.contexts[0].first)) [[unlikely]]
-        return create_slowly(out, a, fn, arg);
-    own.descriptors.drop_first();
-    if (eager) t->c = own.contexts[0].pop();
-    t->kind = eager ? thread::that_has_context : 0;
-    dress_plainly(t, w->owner, a, fn);
-    t->value = arg;
-    *out = t; // before it runs: child-first it may be over when launch returns
-    return launch(t, k, w);
-}
-
 [[gnu::noinline]] int push_slowly(slot *w, thread *t) noexcept {
     return w->owner->push(*w, t) ? 0 : launch_failed(t, ENOMEM);
 }
@@ -151,6 +130,43 @@ int launch(thread *t, carrier *k, slot *w) noexcept {
 [[gnu::noinline, gnu::cold]] int call_help(unit_scheduler *s) noexcept {
     s->hooks->units->call_help(s);
     return 0;
+}
+
+// The new thread waits in the hart's queue.
+[[gnu::always_inline]] inline int push_new(thread *t, slot *w) noexcept {
+    w->add_created();
+    if (!w->fresh.push_if_room(t)) [[unlikely]]
+        return push_slowly(w, t);
+    return w->owner->could_use_harts() ? call_help(w->owner) : 0;
+}
+
+// The usual case of such a technique: the attributes are plain, and the hart has a descriptor.
+template <bool child_first>
+[[gnu::always_inline]] inline int create_here(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
+                                              void *arg, carrier *k, slot *w) noexcept {
+    hart_cache &own = caches[w->hart];
+    const bool eager = techniques[a.technique].eager;
+    thread *t = own.descriptors.first;
+    if ((eager && !own.contexts[0].first) || (child_first && is_turn(w->created))) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    own.descriptors.drop_first();
+    if (eager) t->c = own.contexts[0].pop();
+    t->kind = eager ? thread::that_has_context : 0;
+    dress_plainly(t, w->owner, a, fn);
+    t->value = arg;
+    *out = t; // before it runs: child-first it may be over when launch returns
+    return child_first ? launch(t, k, w) : push_new(t, w);
+}
+
+// Eager and child-first techniques.
+[[gnu::noinline]] int create_with_context(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
+                                          void *arg) noexcept {
+    carrier *k = core::current_carrier();
+    slot *w = k ? work_of(k) : nullptr;
+    if (!w || !fn || !out || !is_plain_joinable(a) || !caches[w->hart].descriptors.first) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    return techniques[a.technique].start ? create_here<true>(out, a, fn, arg, k, w)
+                                         : create_here<false>(out, a, fn, arg, k, w);
 }
 
 // ---- Join
@@ -191,6 +207,20 @@ bool may_run(const thread *t, const carrier *k) noexcept {
     return 0;
 }
 
+// The thread has started, and may stand among those of this hart that are ready: they go on first. The joiner stands
+// behind them, which is a mere switch, where to wait for the end would lead to it and back at once. Not for long, since
+// the thread may wait elsewhere.
+void let_others_go_on(thread *t, const slot *w) noexcept {
+    constexpr unsigned rounds = 4;
+    if (w->ready.load(std::memory_order_relaxed) == 0 || !t->join.begin_looking(w->owner)) return;
+    for (unsigned i = 0; i < rounds && t->join.get() == end_word::looked_at; ++i) {
+        comity_thread_yield();
+        w = work_of(core::current_carrier());
+        if (w->ready.load(std::memory_order_relaxed) == 0) break;
+    }
+    t->join.end_looking(w->owner);
+}
+
 [[gnu::noinline]] int join_living(thread *t, carrier *k, void **result) noexcept {
     const std::uintptr_t state = t->join.get();
     slot *w = k ? work_of(k) : nullptr;
@@ -200,7 +230,10 @@ bool may_run(const thread *t, const carrier *k) noexcept {
             comity_thread_yield();
         how(t).run_for(t, c);
     } else if (state != end_word::ended) {
-        if (const int error = wait_for_end(t, state)) return error;
+        if (w && thread_of(k->current) != t) let_others_go_on(t, w);
+        const std::uintptr_t now = t->join.get();
+        if (now != end_word::ended)
+            if (const int error = wait_for_end(t, now)) return error;
     }
     return take_result(t, core::current_carrier(), result);
 }
@@ -291,10 +324,7 @@ int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr
     dress_plainly(t, w->owner, a, fn);
     t->value = arg;
     *out = t;
-    w->add_created();
-    if (!w->fresh.push_if_room(t)) [[unlikely]]
-        return push_slowly(w, t);
-    return w->owner->could_use_harts() ? call_help(w->owner) : 0;
+    return push_new(t, w);
 }
 
 int comity_thread_join(comity_thread_t *handle, void **result) {

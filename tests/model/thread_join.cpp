@@ -16,12 +16,14 @@ enum bug {
     enters_by_store,
     sleeps_without_a_look,
     ends_before_the_value,
-    touches_after_the_end
+    touches_after_the_end,
+    ends_looking_by_store,
+    enters_though_it_looks
 };
-enum alone_bug { alone_none, enters_without_the_hart, end_store_relaxed };
+enum alone_bug { alone_none, enters_without_the_hart, end_store_relaxed, ends_looking_without_the_hart };
 
 struct descriptor {
-    static constexpr unsigned open = 0, ended = 1, waits = 3; // waits: stands for the joiner's context
+    static constexpr unsigned open = 0, ended = 1, looked_at = 2, waits = 3; // waits: stands for the joiner's context
     atomic<unsigned> word_;
     var<int> value, // written by the thread, read by who joins it
         saved;      // the joiner's context: written when it is off its stack, read by whoever resumes it
@@ -70,7 +72,19 @@ struct thread_join : rl::test_suite<thread_join, 2> {
         const rl::memory_order order = unless(enters_relaxed, mo_acq_rel);
         return t.word_.compare_exchange_strong(before, descriptor::waits, order, $); // acq_rel[thread-end]
     }
+    // begin_looking, and end_looking: what the thread does between the two, a yield, is left out.
+    void look() {
+        unsigned before = descriptor::open;
+        if (!t.word_.compare_exchange_strong(before, descriptor::looked_at, mo_acq_rel, $)) return;
+        if (t.word_.load(mo_acquire, $) == descriptor::ended || seeded(enters_though_it_looks)) return;
+        before = descriptor::looked_at;
+        if (seeded(ends_looking_by_store))
+            t.word_.store(descriptor::open, mo_release, $);
+        else
+            t.word_.compare_exchange_strong(before, descriptor::open, mo_acq_rel, $); // acq_rel[thread-end]
+    }
     void join() {
+        look();
         if (t.word_.load(mo_acquire, $) != descriptor::ended) { // acquire[thread-end]
             bool entered = false;
             if (seeded(enters_before_it_is_saved)) entered = replace_open();
@@ -83,8 +97,9 @@ struct thread_join : rl::test_suite<thread_join, 2> {
     }
 };
 
-// The only hart: a lock that the thread's hart holds over its whole turn.
-struct thread_join_alone : rl::test_suite<thread_join_alone, 2> {
+// The only hart: a lock that the thread's hart holds over its whole turn. `looks`: the joiner is a context of that
+// hart, and looks at the word between two turns of its own.
+template <bool looks> struct thread_join_alone : rl::test_suite<thread_join_alone<looks>, 2> {
     descriptor t;
     atomic<unsigned> hart_; // 1: somebody holds it
 
@@ -111,8 +126,22 @@ struct thread_join_alone : rl::test_suite<thread_join_alone, 2> {
         t.wake(before);
         release();
     }
+    bool exchange_here(unsigned from, unsigned to) {
+        if (t.word_.load(mo_relaxed, $) != from) return false;
+        t.word_.store(to, mo_relaxed, $);
+        return true;
+    }
+    void look() {
+        acquire();
+        const bool looking = exchange_here(descriptor::open, descriptor::looked_at);
+        release(); // it yields
+        if (!seeded(ends_looking_without_the_hart)) acquire();
+        if (looking) exchange_here(descriptor::looked_at, descriptor::open);
+        if (!seeded(ends_looking_without_the_hart)) release();
+    }
     // A kernel thread without a hart looks without it, and changes the word with it.
     void join() {
+        if (looks) look();
         if (t.word_.load(mo_acquire, $) != descriptor::ended) { // acquire[thread-end]
             t.saved($) = 1;
             if (!seeded(enters_without_the_hart)) acquire();
@@ -126,13 +155,20 @@ struct thread_join_alone : rl::test_suite<thread_join_alone, 2> {
     }
 };
 
-const registration here{{"thread_join",
-                         {"end_relaxed", "enters_relaxed", "enters_before_it_is_saved", "enters_by_store",
-                          "sleeps_without_a_look", "ends_before_the_value", "touches_after_the_end"},
-                         search<thread_join>,
-                         {3, 20000}}};
-const registration alone{
-    {"thread_join_alone", {"enters_without_the_hart", "end_store_relaxed"}, search<thread_join_alone>, {3, 20000}}};
+const registration here{
+    {"thread_join",
+     {"end_relaxed", "enters_relaxed", "enters_before_it_is_saved", "enters_by_store", "sleeps_without_a_look",
+      "ends_before_the_value", "touches_after_the_end", "ends_looking_by_store", "enters_though_it_looks"},
+     search<thread_join>,
+     {3, 20000}}};
+const registration alone{{"thread_join_alone",
+                          {"enters_without_the_hart", "end_store_relaxed"},
+                          search<thread_join_alone<false>>,
+                          {3, 20000}}};
+const registration alone_looks{{"thread_join_alone_looks",
+                                {"enters_without_the_hart", "end_store_relaxed", "ends_looking_without_the_hart"},
+                                search<thread_join_alone<true>>,
+                                {3, 20000}}};
 
 } // namespace
 } // namespace model

@@ -75,8 +75,8 @@ void leave_to(core::context *c, core::context *next) noexcept {
 // ---- What they share
 
 core::context *tell_waiter(std::uintptr_t found, thread *t, core::carrier *k) noexcept {
-    if (found != end_word::detached) return waiter_for(found, k, work_of(k)->owner);
-    dispose(t, k);
+    if (end_word::is_waited_for(found)) return waiter_for(found, k, work_of(k)->owner);
+    if (found == end_word::detached) dispose(t, k);
     return nullptr;
 }
 
@@ -96,13 +96,39 @@ void run_and_return(void *argument) noexcept {
         leave_context(t);
 }
 
+namespace {
+
+// On the context that goes on where `ended` has left its own for good.
+void finish_behind(void *ended) {
+    auto *t = static_cast<thread *>(ended);
+    core::carrier *k = core::current_carrier();
+    part_from_context(t, k);
+    if (core::context *waiter = publish_end(t, k)) [[unlikely]]
+        core::unblock(waiter);
+}
+
+// Leaves the thread's context for good and goes on with the hart's newest unit, if that is a thread that starts by a
+// switch too, or a parent. Returns if there is none, or if it is the turn of something else.
+template <bool eager> void leave_to_newest(thread *t, unit_scheduler::slot *w) noexcept {
+    unit *u = next_unit(w, [](const unit *u) { return u->run == run_by_switch<eager> || u->run == core::resume_unit; });
+    if (!u) return;
+    if (u->run == core::resume_unit) core::exit_to(t->c, core::context_of(u), finish_behind, t);
+    auto *next = static_cast<thread *>(static_cast<comity_thread *>(u));
+    core::exit_start(t->c, get_context<eager>(next, t->c->on), run_and_leave, next, finish_behind, t);
+}
+
+} // namespace
+
 void run_and_leave(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
     run_function(t);
     core::carrier *k = t->c->on;
     unit_scheduler::slot *w = work_of(k);
     core::context *waiter = is_kept_here(t, k) ? t->join.end_for_waiter_here(k, w->owner) : nullptr;
-    if (!waiter) leave_context(t);
+    if (!waiter) {
+        how(t).eager ? leave_to_newest<true>(t, w) : leave_to_newest<false>(t, w);
+        leave_context(t);
+    }
     // Nobody but the waiter disposes of the thread, and it goes on when this stack is left.
     core::context *c = t->c;
     part_from_context(t, k);

@@ -58,7 +58,7 @@ inline void dispose(thread *t, core::carrier *k) noexcept {
     give_back_descriptor(t, k);
 }
 
-// Somebody waits for the thread, which has ended, or nobody ever will: what publish_end found in its word.
+// Somebody joins the thread, which has ended, or nobody ever will: what publish_end found in its word.
 core::context *tell_waiter(std::uintptr_t found, thread *t, core::carrier *k) noexcept;
 // Counts the thread as ended and tells who waits for it. Returns a context that waits and that can go on on this hart
 // (the caller resumes it), else null. The thread may be gone afterwards.
@@ -80,17 +80,21 @@ inline void finish(thread *t, core::carrier *k) noexcept {
 // Ends a thread on the transition context, whatever happened to it before.
 [[noreturn]] void leave_context(thread *t) noexcept;
 
-// A thread that may run next where one has just ended, instead of leaving that to the scheduler: the hart's newest, if
-// it is started in the same way as what has just ended there. Null: none, or it is the turn of something else.
-[[gnu::always_inline]] inline thread *next_alike(unit_scheduler::slot *w,
-                                                 void (*run)(unit *, core::carrier *) noexcept) noexcept {
+// What may run next where a thread has just ended, instead of leaving that to the scheduler: the hart's newest unit, if
+// it is wanted. Null: it is not, or it is the turn of something else.
+template <class Wanted> [[gnu::always_inline]] inline unit *next_unit(unit_scheduler::slot *w, Wanted wanted) noexcept {
     const unsigned turn = w->take_turn_at_home();
     if (turn % 4 == 0) {
-        if (turn == 0 || w->ready.load(std::memory_order_relaxed) != 0) return nullptr;
+        if (turn == 0 || (w->ready.load(std::memory_order_relaxed) != 0 && w->owes_ready(turn))) return nullptr;
         if (w->owner->could_use_harts() && w->fresh.size() > 1) [[unlikely]]
             w->owner->hooks->units->call_help(w->owner);
     }
-    unit *u = w->pop_if_run_by(run);
+    return w->pop_if(wanted);
+}
+// The same, if it is a thread that is started in the same way as the one that has ended.
+[[gnu::always_inline]] inline thread *next_alike(unit_scheduler::slot *w,
+                                                 void (*run)(unit *, core::carrier *) noexcept) noexcept {
+    unit *u = next_unit(w, [run](const unit *next) { return next->run == run; });
     return static_cast<thread *>(static_cast<comity_thread *>(u));
 }
 

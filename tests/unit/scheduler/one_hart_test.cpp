@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <thread>
 #include <vector>
 
@@ -147,4 +148,40 @@ TEST(one_hart, a_thread_that_sleeps_wakes_while_two_others_hand_a_turn_to_and_fr
         comity_thread_sleep_for(1'000'000);
         stop = true;
     }).join();
+}
+
+// A joiner who lets others go on first has announced itself: nobody else may join or detach the thread meanwhile.
+TEST(one_hart, a_thread_that_is_joined_is_nobody_elses_from_the_first_look) {
+    const comity::threads scope;
+    static std::atomic<bool> go, started, joining;
+    go = started = joining = false;
+    static comity_thread_t *joined;
+    const auto create = [](comity_thread_t *&t, void *(*fn)(void *)) {
+        ASSERT_EQ(comity_thread_create(&t, nullptr, fn, nullptr), 0);
+    };
+    create(joined, [](void *) -> void * {
+        started = true;
+        yield_until(go);
+        return &go;
+    });
+    yield_until(started);
+    comity_thread_t *joiner = nullptr;
+    create(joiner, [](void *) -> void * {
+        joining = true;
+        void *result = nullptr;
+        EXPECT_EQ(comity_thread_join(joined, &result), 0);
+        return result;
+    });
+    yield_until(joining);
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(comity_thread_join(joined, nullptr), EINVAL) << i;
+        EXPECT_EQ(comity_thread_detach(joined), EINVAL) << i;
+        EXPECT_EQ(comity_thread_tryjoin(joined, nullptr), EBUSY) << i;
+        EXPECT_EQ(comity_thread_timedjoin(joined, nullptr, comity_now() + 1'000'000'000), EINVAL) << i;
+        comity_thread_yield();
+    }
+    go = true;
+    void *result = nullptr;
+    EXPECT_EQ(comity_thread_join(joiner, &result), 0);
+    EXPECT_EQ(result, &go);
 }
