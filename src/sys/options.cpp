@@ -61,6 +61,10 @@ constexpr option table[] = {
      "Whether the threads of a parallel region are kept for the next one, at every level of nesting. Off only makes sense in "
      "experiments.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.hot_teams = n != 0; }},
+    {"COMITY_TEAM_TREE", option_kind::flag, 0, 1, "", "on",
+     "Whether the threads of a parallel region are dealt out in halves when it starts and counted for each hart when it ends. "
+     "Off they are taken and counted one by one, which only makes sense in experiments.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.team_tree = n != 0; }},
     {"COMITY_STALL_MS", option_kind::count, 0, most_stall_ms, "", "50",
      "After how many milliseconds without progress a parallel region's threads that have no hart go on on kernel threads of "
      "their own: those that have one may be waiting for them in a loop of the program's. 0: never.",

@@ -27,6 +27,7 @@ struct options {
     unsigned spin_us = 0;
     bool spin_given = false;
     bool hot_teams = true;
+    bool team_tree = true;
     unsigned stall_ms = 0; // 0: nobody watches
     std::size_t stack_size = 0;
     char preload[1024] = ""; // the folder of the drop-ins that `comity run` has preloaded; a copy: programs that

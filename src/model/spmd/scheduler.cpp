@@ -109,7 +109,7 @@ int team::steal_from(slot &victim, slot &own) noexcept {
         const std::uint32_t b = slot::begin(r), e = slot::end(r);
         // A gang's ranks may not wait behind one another in a hart's pocket, so of those only the last is taken.
         // Nor of those that are bound: the others may belong elsewhere.
-        const std::uint32_t middle = (r & slot::gang) || is_bound() ? e - 1 : b + (e - b) / 2;
+        const std::uint32_t middle = (r & slot::gang) || is_bound() || !is_tree ? e - 1 : b + (e - b) / 2;
         if (victim.range.compare_exchange_weak(r, slot::pack(b, middle) | (r & slot::gang), std::memory_order_acq_rel,
                                                std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
@@ -153,6 +153,8 @@ void team::finish(member *m) noexcept {
     slot &s = slots_[k->carried->id];
     ++s.finished;
     s.last_arg = arg_;
+    if (!is_tree) [[unlikely]] // is subtracted at once, but only when the context is saved
+        return core::pause(c, member_parks, this);
     if (const int rank = claim(k); rank >= 0)
         return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.

@@ -48,6 +48,7 @@ team *team::create(context *master) noexcept {
     t->slots_ = slots;
     t->generation = core::generation();
     t->is_hot = sys::get_options().hot_teams;
+    t->is_tree = sys::get_options().team_tree;
     enlist(t);
     return t;
 }
@@ -170,7 +171,8 @@ void team::close() noexcept {
 void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     unsigned end = ranks;
-    if (lingering && kind != region_kind::gang && sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
+    if (lingering && is_tree && kind != region_kind::gang &&
+        sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
         unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i) others += i != own && slots_[i].present.load(std::memory_order_relaxed);
         for (unsigned i = harts; i-- > 0 && others != 0;) {

@@ -1,5 +1,6 @@
 #include "personality/openmp/environment.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -82,6 +83,8 @@ private:
     void levels(bool nested) noexcept;
     void stack_size() noexcept;
     void blocktime() noexcept;
+    void spin_count() noexcept;
+    void library() noexcept;
     void others() noexcept;
 
     process_icvs &p_;
@@ -273,6 +276,43 @@ void reader::blocktime() noexcept {
         complain("KMP_BLOCKTIME", "a number of milliseconds, or with ms or us, or infinite", "what suits");
 }
 
+// How often a waiting thread of libgomp's looks before it sleeps: infinite, or a number with k, M, G or T. Here it is a
+// time, by libgomp's own estimate of 100 looks in a microsecond.
+void reader::spin_count() noexcept {
+    constexpr long looks_per_us = 100;
+    const char *text = look_up_("GOMP_SPINCOUNT");
+    if (!text) return;
+    static constexpr char units[] = "kmgt";
+    word w = whole(text);
+    long scale = 1, value;
+    if (const char *unit = w.size() > 1 ? std::strchr(units, w.end[-1] | 0x20) : nullptr; unit && *unit) {
+        for (auto i = unit - units; i >= 0; --i) scale *= 1000;
+        w = word(w.begin, w.end - 1);
+    }
+    if (w.is("infinite") || w.is("infinity"))
+        p_.spin_us = longest_spin_us;
+    else if (to_number(w, 0, LONG_MAX / scale, value))
+        p_.spin_us = static_cast<int>(std::min(value * scale / looks_per_us, long{longest_spin_us}));
+    else
+        complain("GOMP_SPINCOUNT", "a whole number from 0, with k, M, G or T or without, or infinite", "what suits");
+}
+
+// serial: one thread; turnaround: the machine is ours, so waiting threads spin; throughput: what holds anyway.
+void reader::library() noexcept {
+    const char *text = look_up_("KMP_LIBRARY");
+    if (!text) return;
+    const word w = whole(text);
+    if (w.is("serial")) {
+        p_.library = process_icvs::library_kind::serial;
+        p_.num_threads[0] = p_.initial.num_threads = p_.num_threads_listed = 1;
+    } else if (w.is("turnaround") || w.is("dedicated")) {
+        p_.library = process_icvs::library_kind::turnaround;
+        if (p_.spin_us < 0) p_.spin_us = longest_spin_us;
+    } else if (!w.is("throughput") && !w.is("multiuser")) {
+        complain("KMP_LIBRARY", "serial, turnaround or throughput", "throughput");
+    }
+}
+
 void reader::others() noexcept {
     flag("OMP_DYNAMIC", p_.initial.dynamic);
     flag("OMP_CANCELLATION", p_.cancellation);
@@ -297,7 +337,9 @@ void reader::others() noexcept {
         if (p_.wait_policy != process_icvs::wait::unset)
             p_.spin_us = p_.wait_policy == process_icvs::wait::active ? longest_spin_us : 0;
     }
+    spin_count();
     blocktime();
+    library();
     if (const char *text = look_up_("OMP_AFFINITY_FORMAT")) set_affinity_format(text, std::strlen(text));
 }
 
@@ -370,6 +412,7 @@ void refresh_environment() noexcept {
         process.stack_size = 0;
         process.wait_policy = process_icvs::wait::unset;
         process.spin_us = -1;
+        process.library = process_icvs::library_kind::throughput;
         read_environment(process, look_up_securely, sys::get_options().nested);
         spmd::set_stack_size(process.stack_size);
         if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));

@@ -49,6 +49,7 @@ struct process_icvs {
     int max_task_priority = 0;
     std::uint64_t stack_size = 0; // 0: the default
     enum class wait : std::uint8_t { unset, active, passive } wait_policy = wait::unset;
+    enum class library_kind : std::uint8_t { serial = 1, turnaround, throughput } library = library_kind::throughput;
     int spin_us = -1; // how long a hart without work and a waiting rank spin; -1: nobody said
     bool display_affinity = false;
     bool own_regions = false;               // COMITY_OWN_REGIONS (own_regions.hpp)

@@ -94,7 +94,7 @@ class every_variable(unittest.TestCase):
                  "GOMP_STACKSIZE", "OMP_WAIT_POLICY", "OMP_PROC_BIND", "OMP_PLACES", "OMP_CANCELLATION", "OMP_MAX_TASK_PRIORITY", "OMP_DEFAULT_DEVICE",
                  "OMP_NUM_TEAMS", "OMP_TEAMS_THREAD_LIMIT", "OMP_ALLOCATOR", "OMP_AFFINITY_FORMAT", "OMP_DISPLAY_AFFINITY", "OMP_TARGET_OFFLOAD",
                  "OMP_DISPLAY_ENV", "OMP_TOOL", "OMP_TOOL_LIBRARIES", "OMP_DEBUG", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_HW_SUBSET",
-                 "KMP_TEAMS_PROC_BIND", "KMP_BLOCKTIME", "KMP_LIBRARY")
+                 "KMP_TEAMS_PROC_BIND", "KMP_BLOCKTIME", "KMP_LIBRARY", "GOMP_SPINCOUNT")
     speak = ("OMP_DISPLAY_ENV", "OMP_DISPLAY_AFFINITY")  # print something else if they are true
 
     def test_each_with_each(self):
@@ -122,6 +122,7 @@ class every_variable(unittest.TestCase):
             ({"OMP_NUM_THREADS": "5", "OMP_PROC_BIND": "false", "OMP_PLACES": "threads"}, "ranks 5"),
             ({"OMP_NUM_THREADS": "5", "OMP_PROC_BIND": "spread,unset,close", "OMP_MAX_ACTIVE_LEVELS": "1"}, "ranks 5"),
             ({"OMP_NUM_THREADS": "5", "OMP_PROC_BIND": "close", "GOMP_CPU_AFFINITY": "0"}, "ranks 5"),
+            ({"OMP_NUM_THREADS": "5,7", "KMP_LIBRARY": "serial"}, "ranks 1"),
             ({"OMP_NUM_THREADS": "5", "OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "0"}, "ranks 5"),
             ({"OMP_NUM_THREADS": "5", "OMP_STACKSIZE": "16K", "GOMP_STACKSIZE": "64G"}, "ranks 5"),
             ({"OMP_NUM_THREADS": "4096", "OMP_THREAD_LIMIT": "2147483647"}, "ranks 4096"))
@@ -302,16 +303,18 @@ class regions(unittest.TestCase):
         self.assertRegex(done.stderr, f"comity: a parallel region gets {ranks} ranks instead of 64: no more threads to be had")
 
     def test_the_wait_policy_says_whether_idle_harts_spin(self):
-        for variables in ({"OMP_WAIT_POLICY": "passive"}, {"KMP_BLOCKTIME": "0"}, {"OMP_WAIT_POLICY": "active", "KMP_BLOCKTIME": "10us"},
+        for variables in ({"OMP_WAIT_POLICY": "passive"}, {"KMP_BLOCKTIME": "0"}, {"GOMP_SPINCOUNT": "0"},
+                          {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "2k"}, {"KMP_LIBRARY": "throughput"}, {"OMP_WAIT_POLICY": "active", "KMP_BLOCKTIME": "10us"},
                           {"OMP_WAIT_POLICY": "active", "COMITY_SPIN_US": "20"}):
             with self.subTest(**variables):
                 self.expect("idle", **variables)
-        for variables in ({"OMP_WAIT_POLICY": "active"}, {"KMP_BLOCKTIME": "infinite"}, {"KMP_BLOCKTIME": "900"}):
+        for variables in ({"OMP_WAIT_POLICY": "active"}, {"KMP_BLOCKTIME": "infinite"}, {"KMP_BLOCKTIME": "900"},
+                          {"GOMP_SPINCOUNT": "infinity"}, {"GOMP_SPINCOUNT": "90M"}, {"KMP_LIBRARY": "turnaround"}):
             with self.subTest(**variables):
                 self.assertIn("ms of CPU time while idle", self.expect("idle", 1, **variables).stderr)
 
     def test_switches_for_experiments_change_no_result(self):
-        for variables in ({"COMITY_HOT_TEAMS": "0"}, {"OMP_WAIT_POLICY": "passive"}, {"OMP_WAIT_POLICY": "active"}):
+        for variables in ({"COMITY_HOT_TEAMS": "0"}, {"COMITY_TEAM_TREE": "0"}, {"OMP_WAIT_POLICY": "passive"}, {"OMP_WAIT_POLICY": "active"}):
             for name in ("fork_outside", "fork_inside", "nest_deeply", "signal_inside"):
                 with self.subTest(name, **variables):
                     self.expect(name, OMP_MAX_ACTIVE_LEVELS="4", **variables)

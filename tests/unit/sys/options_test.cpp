@@ -59,6 +59,7 @@ TEST(options, good_values_are_taken) {
                    {"COMITY_TLS", "glibc"},
                    {"COMITY_SPIN_US", "0"},
                    {"COMITY_HOT_TEAMS", "off"},
+                   {"COMITY_TEAM_TREE", "no"},
                    {"COMITY_STALL_MS", "60000"},
                    {"COMITY_STACK_SIZE", "64K"},
                    {"COMITY_PRELOAD", "/lib/comity"}},
@@ -72,6 +73,7 @@ TEST(options, good_values_are_taken) {
     EXPECT_EQ(o.spin_us, 0U);
     EXPECT_TRUE(o.spin_given);
     EXPECT_FALSE(o.hot_teams);
+    EXPECT_FALSE(o.team_tree);
     EXPECT_EQ(o.stall_ms, 60'000U);
     EXPECT_EQ(o.stack_size, 65536U);
     EXPECT_STREQ(o.preload, "/lib/comity");

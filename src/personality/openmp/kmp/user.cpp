@@ -24,9 +24,9 @@ using std::size_t;
 
 namespace {
 
-// kmp_set_library: what is said is given back; `serial` makes regions of one rank.
+// kmp_set_library: what is said is given back; `serial` makes regions of one rank. 0: what KMP_LIBRARY says.
 enum library_kind : int { serial = 1, turnaround = 2, throughput = 3 };
-std::atomic<int> library_said{throughput};
+std::atomic<int> library_said{0};
 std::atomic<unsigned> ranks_before_serial{0};
 
 // How long an idle thread spins, in milliseconds; -1: nobody said. Here for the whole process.
@@ -105,9 +105,14 @@ COMITY_KMP int kmp_get_blocktime() noexcept {
     return said < 0 ? initial_blocktime() : said;
 }
 
+COMITY_KMP int kmp_get_library() noexcept {
+    const int said = library_said.load(std::memory_order_relaxed);
+    return said ? said : static_cast<int>(process.library);
+}
 COMITY_KMP void kmp_set_library(int kind) noexcept {
     if (kind < serial || kind > throughput) return;
-    const int before = library_said.exchange(kind, std::memory_order_relaxed);
+    const int before = kmp_get_library();
+    library_said.store(kind, std::memory_order_relaxed);
     if (kind == serial && before != serial) {
         ranks_before_serial.store(icv_of(self).num_threads, std::memory_order_relaxed);
         own_icv().num_threads = 1;
@@ -115,7 +120,6 @@ COMITY_KMP void kmp_set_library(int kind) noexcept {
         own_icv().num_threads = ranks_before_serial.load(std::memory_order_relaxed);
     }
 }
-COMITY_KMP int kmp_get_library() noexcept { return library_said.load(std::memory_order_relaxed); }
 COMITY_KMP void kmp_set_library_serial() noexcept { kmp_set_library(serial); }
 COMITY_KMP void kmp_set_library_turnaround() noexcept { kmp_set_library(turnaround); }
 COMITY_KMP void kmp_set_library_throughput() noexcept { kmp_set_library(throughput); }
