@@ -37,7 +37,7 @@ build: ## build everything into build/PRESET
 .PHONY: test
 test: build ## build, then run every test but those of speed
 	@echo '== test: $(BUILD)'
-	@ctest --preset $(PRESET)
+	@ctest --preset $(PRESET) --parallel $(JOBS)
 
 .PHONY: demo
 demo: build ## compare real programs under stock libraries and under Comity, draw the picture
