@@ -40,7 +40,7 @@ struct context_unit : unit {
 
 // The C API's opaque type is this structure.
 struct alignas(64) comity_context {
-    // The first cache line is all that a switch touches.
+    // The first cache line, and `caught`, are all that a switch touches.
     void *sp = nullptr;                    // where it is saved; written by the hart that pauses it. First: gdb reads it
     std::uintptr_t tls_base = 0;           // 0: bare
     comity::core::carrier *on = nullptr;   // who runs it now, or ran it last; written by that carrier
@@ -54,16 +54,18 @@ struct alignas(64) comity_context {
     bool returned = false; // core::call: what it called has returned
     std::uint32_t id = 0;  // for people: `comity bt ID`; 0: free memory (allocate_context)
 
-    alignas(64) void *stack_top = nullptr;  // where it starts
-    comity::core::tls_block *tls = nullptr; // full contexts
-    comity::sys::stack_memory stack;        // bare contexts: the stack; full ones have the donor's
+    // The second one: what a start touches, too.
+    alignas(64) void *stack_top = nullptr; // where it starts
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
-    std::byte *floor = nullptr;           // while the stack pointer is above, it may call others on its own stack
-    comity::core::context_unit self;      // stands for it where units are kept
-    void *local = nullptr;                // comity_context_local
     comity::core::exception_state caught; // saved while paused, when the TLS is shared
-    void *hot = nullptr;                  // what a model keeps with the context from use to use (spmd: the hot team)
+    comity::core::context_unit self;      // stands for it where units are kept
+
+    std::byte *floor = nullptr;             // while the stack pointer is above, it may call others on its own stack
+    comity::core::tls_block *tls = nullptr; // full contexts
+    comity::sys::stack_memory stack;        // bare contexts: the stack; full ones have the donor's
+    void *local = nullptr;                  // comity_context_local
+    void *hot = nullptr;                    // what a model keeps with the context from use to use (spmd: the hot team)
     void (*at_end)(comity::core::context *) =
         nullptr; // frees it; when an adopted thread ends or the context is destroyed
     [[no_unique_address]] comity::core::sanitizer_fiber fiber;

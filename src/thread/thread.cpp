@@ -305,7 +305,8 @@ int comity_thread_launch(comity_thread_t *handle) {
     return launch(t, k, w);
 }
 
-int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void *arg) {
+COMITY_HOT int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *),
+                                    void *arg) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
@@ -327,7 +328,7 @@ int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr
     return push_new(t, w);
 }
 
-int comity_thread_join(comity_thread_t *handle, void **result) {
+COMITY_HOT int comity_thread_join(comity_thread_t *handle, void **result) {
     if (!handle) [[unlikely]]
         return EINVAL;
     auto *t = static_cast<thread *>(handle);

@@ -9,6 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+// A function on the way of every thread: where it lies against the lines of the instruction cache is worth up to a
+// twentieth of the whole way, and would change with each change of another function before it.
+#define COMITY_HOT [[gnu::aligned(64)]]
+
 namespace comity {
 struct thread_extension;
 struct interruption;

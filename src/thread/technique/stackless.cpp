@@ -14,7 +14,7 @@ namespace {
 
 } // namespace
 
-void run_stackless(unit *u, core::carrier *k) noexcept {
+COMITY_HOT void run_stackless(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
     forget_exceptions(k);
     do {

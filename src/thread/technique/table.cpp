@@ -38,7 +38,7 @@ static_assert([] {
 
 // ---- One after the other
 
-void run_plain_threads(void *argument) noexcept {
+COMITY_HOT void run_plain_threads(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
     core::context *c = t->c;
     for (;;) {
@@ -119,9 +119,9 @@ template <bool eager> void leave_to_newest(thread *t, unit_scheduler::slot *w) n
 
 } // namespace
 
-void run_and_leave(void *argument) noexcept {
-    auto *t = static_cast<thread *>(argument);
-    run_function(t);
+namespace {
+
+[[noreturn, gnu::noinline]] void end_and_leave(thread *t) noexcept {
     core::carrier *k = t->c->on;
     unit_scheduler::slot *w = work_of(k);
     core::context *waiter = is_kept_here(t, k) ? t->join.end_for_waiter_here(k, w->owner) : nullptr;
@@ -134,6 +134,14 @@ void run_and_leave(void *argument) noexcept {
     part_from_context(t, k);
     w->add_ended();
     core::exit_to(c, waiter);
+}
+
+} // namespace
+
+void run_and_leave(void *argument) noexcept {
+    auto *t = static_cast<thread *>(argument);
+    run_function(t);
+    end_and_leave(t);
 }
 
 void leave_context(thread *t) noexcept {
