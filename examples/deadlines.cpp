@@ -1,5 +1,6 @@
-// A heartbeat that sleeps between its beats, and a thread that waits for an answer, but not for ever.
+// A heartbeat that sleeps between its beats, a thread that waits for an answer, but not for ever, and a timer.
 #include <comity/sync.hpp>
+#include <comity/sync/timer.hpp>
 #include <comity/thread.hpp>
 
 #include <atomic>
@@ -25,9 +26,14 @@ int main() {
         while (!answer.wait_for(10ms)) ++tries;
         std::printf("an answer at try %d\n", tries);
     });
+    std::atomic<int> ticks{0};
+    comity::timer ticker([&]() noexcept { ++ticks; });
+    ticker.start_every(1ms);
     comity::this_thread::sleep_for(35ms); // the hart does other things meanwhile
     answer.set();
     asks.join();
+    ticker.stop();
+    std::printf("%s\n", ticks > 1 ? "the timer has called" : "only once");
     stop.set();
     heart.join();
     std::printf("%s\n", beats > 1 ? "the heart has beaten" : "only once");

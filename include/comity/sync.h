@@ -289,6 +289,29 @@ COMITY_API int comity_future_on_set(comity_future_t *future, comity_continuation
                                     void *arg);
 COMITY_API int comity_future_forget(comity_future_t *future, comity_continuation_t *continuation);
 
+/* ---- Timer: a function that is called at a certain time, once or again and again. It runs on the kernel thread that
+ * serves all deadlines: it should be short, and may wake (set, post, signal, broadcast, comity_thread_resume,
+ * comity_thread_cancel), start and stop timers, and create threads under a scheduler; it must not wait for anything.
+ * What takes longer a thread does that it wakes. */
+typedef struct comity_timer {
+    COMITY_ALIGN(8) unsigned char opaque_[128];
+} comity_timer_t;
+#define COMITY_TIMER_INIT                                                                                              \
+    {                                                                                                                  \
+        { 0 }                                                                                                          \
+    }
+
+COMITY_API void comity_timer_init(comity_timer_t *timer);
+/* Calls fn(arg) at `deadline` or soon after, and, if period is not 0, then every `period` nanoseconds; those that it is
+ * too late for when the one before has returned are left out. The timer must be stopped before its memory goes, also
+ * when its last call has been made. Where: any, also in fn. Never switches. Returns 0; EINVAL: no timer, no function,
+ * or period < 0; EBUSY: it has been started, and is not over; EAGAIN: no kernel thread is to be had that would call. */
+COMITY_API int comity_timer_start(comity_timer_t *timer, int64_t deadline, int64_t period, void (*fn)(void *arg),
+                                  void *arg);
+/* No call begins after it, and one that is under way is waited for, by spinning, but in fn itself. Where: any. Never
+ * switches. Returns 1 if a call was due that is not made now, else 0. */
+COMITY_API int comity_timer_stop(comity_timer_t *timer);
+
 #ifdef __cplusplus
 }
 #endif
