@@ -47,7 +47,8 @@ void run_promoted(void *argument) {
     auto *p = static_cast<promotion *>(argument);
     context *c = p->c;
     if (!p->k.slot) init_carrier(&p->k);
-    p->k.kernel_id = sys::kernel_thread_id();
+    // In the child of a fork it is another one; else the timers' thread may be reading it.
+    if (const int id = sys::kernel_thread_id(); p->k.kernel_id != id) p->k.kernel_id = id;
     p->ground.on = &p->k;
     p->ground.tls_base = p->k.tls_base;
     p->ground.fiber.adopt_running(nullptr, 0);
