@@ -152,11 +152,31 @@ void base_scheduler::give(hart *h, carrier *to, sched *into) noexcept {
     to->park.wake();
 }
 
+bool base_scheduler::finds_worker(hart *h) noexcept {
+    if (h->worker.load(std::memory_order_relaxed)) return true;
+    if (!spare_worker_.load(std::memory_order_relaxed)) return false;
+    carrier *k = spare_worker_.exchange(nullptr, std::memory_order_acquire); // acquire[spare-worker]
+    if (!k) return false;
+    k->own.store(h, std::memory_order_relaxed);
+    h->worker.store(k, std::memory_order_release); // release[worker]
+    return true;
+}
+
+void base_scheduler::keep_spare_worker() noexcept {
+    if (spare_worker_.load(std::memory_order_relaxed) || no_more_workers_.load(std::memory_order_relaxed)) return;
+    bool all_have = true;
+    for (unsigned i = 0; i < count_; ++i) all_have = all_have && harts_[i].worker.load(std::memory_order_relaxed);
+    if (!all_have) spare_worker_.store(make_worker(nullptr), std::memory_order_release); // release[spare-worker]
+}
+
 // Can the hart be carried by a worker? Makes one if need be.
 bool base_scheduler::has_worker(hart *h) noexcept {
-    if (h->worker.load(std::memory_order_relaxed)) return true;
+    if (finds_worker(h)) return true;
     if (no_more_workers_.load(std::memory_order_relaxed)) return false;
-    if (worker_of(h)) return true;
+    if (carrier *k = make_worker(h)) {
+        h->worker.store(k, std::memory_order_release); // release[worker]
+        return true;
+    }
     if (!no_more_workers_.exchange(true, std::memory_order_relaxed))
         sys::warn("no kernel thread to be had for hart %d; going on with fewer (see ulimit -u, and the limits on "
                   "memory and pids)",
@@ -381,6 +401,7 @@ void base_scheduler::child_after_fork(carrier *survivor) noexcept {
     waiting_.store(0, std::memory_order_relaxed);
     lock_.unlock();
     no_more_workers_.store(false, std::memory_order_relaxed);
+    spare_worker_.store(nullptr, std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) {
         hart *h = &harts_[i];
         h->worker.store(survivor && !survivor->adopted && survivor->carried == h ? survivor : nullptr,

@@ -48,8 +48,12 @@ public:
     COMITY_SHARED bool should_have_the_last(hart *h) noexcept;
     // Has the hart, which is the caller's, a worker? Makes one if there are kernel threads to be had.
     COMITY_SHARED bool has_worker(hart *h) noexcept;
-    // The hart, which is the caller's, goes to a carrier that sleeps: to enter `into`, where it is counted already; or to
-    // a thread that waits for one.
+    // The same where none can be made, in the handler of a signal: there may be a spare one.
+    bool finds_worker(hart *h) noexcept;
+    // Sees to it that there is one, if some hart has no worker. One thread at a time; makes a kernel thread.
+    void keep_spare_worker() noexcept;
+    // The hart, which is the caller's, goes to a carrier that sleeps: to enter `into`, where it is counted already; or
+    // to a thread that waits for one.
     static void give(hart *h, carrier *to, sched *into) noexcept;
     unsigned idle_count() const noexcept;
 
@@ -90,6 +94,7 @@ private:
     child_list roots_;
     static inline std::atomic<void (*)() noexcept> long_wait_{nullptr}; // on_long_wait
     std::atomic<bool> no_more_workers_{false};                          // a kernel thread could not be made
+    std::atomic<carrier *> spare_worker_{nullptr};                      // of no hart yet; whoever takes it has it
 };
 
 COMITY_SHARED base_scheduler &base() noexcept;

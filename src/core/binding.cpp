@@ -159,9 +159,12 @@ int settle(carrier *k, const sys::cpu_set &cpus, std::uint64_t id) noexcept {
     return b.hart >= 0 || b.place ? 0 : send_here(cpus); // else when it leaves
 }
 
+void follow_none(const carrier *k) noexcept {
+    if (k->bound && k->bound->hart >= 0) drop_thread(get_places()[k->bound->hart], k);
+}
+
 void forget_binding(carrier *k) noexcept {
-    if (!k->bound) return;
-    if (k->bound->hart >= 0) drop_thread(get_places()[k->bound->hart], k);
+    follow_none(k);
     delete k->bound;
     k->bound = nullptr;
 }

@@ -39,12 +39,13 @@ inline void unbind(carrier *k) noexcept {
         unbind_slowly(k);
 }
 // The calling kernel thread, which carries a hart or is a promoted context's, runs on these CPUs, whatever the hart's
-// are, until it is sent elsewhere, takes up another hart or leaves Comity; null: where its hart does. `id` stands for the set, never for
-// another one, and is not 0: the same again costs nothing. 0 or an error number.
+// are, until it is sent elsewhere, takes up another hart or leaves Comity; null: where its hart does. `id` stands for
+// the set, never for another one, and is not 0: the same again costs nothing. 0 or an error number.
 COMITY_SHARED int run_on(carrier *k, const sys::cpu_set *cpus, std::uint64_t id) noexcept;
 // The calling adopted thread runs on these CPUs also outside Comity, from now on. `id` as above. 0 or an error number.
 COMITY_SHARED int settle(carrier *k, const sys::cpu_set &cpus, std::uint64_t id) noexcept;
-// Its kernel thread ends, or nobody will use the carrier any more.
+// Its kernel thread ends, or nobody will use the carrier any more; forget_binding frees what `bound` points to, too.
+void follow_none(const carrier *k) noexcept;
 void forget_binding(carrier *k) noexcept;
 
 // The calling kernel thread, which Comity has just made and which may have been made by a bound one, is no hart's.

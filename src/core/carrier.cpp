@@ -410,8 +410,7 @@ void init_carrier(carrier *k) noexcept {
     enlist(k);
 }
 
-carrier *worker_of(hart *h) noexcept {
-    if (carrier *k = h->worker.load(std::memory_order_relaxed)) return k;
+carrier *make_worker(hart *h) noexcept {
     auto *k = new (std::nothrow) carrier;
     if (!k) return nullptr;
     // Not on a stack of the C library's: a context that forks may stand on this thread, while the library believes that
@@ -427,7 +426,6 @@ carrier *worker_of(hart *h) noexcept {
         delete k;
         return nullptr;
     }
-    h->worker.store(k, std::memory_order_release); // release[worker]
     return k;
 }
 

@@ -211,8 +211,9 @@ bool map_transition_stack(carrier *k) noexcept;
 // Fills in what a carrier knows of its kernel thread; on that thread.
 void init_carrier(carrier *k) noexcept;
 
-// The kernel thread of `h`'s own worker, made now if there is none. Null when no thread is to be had.
-carrier *worker_of(hart *h) noexcept;
+// A kernel thread that will be the hart's worker, or (null) some hart's, and sleeps until it is granted one. Null when
+// none is to be had.
+carrier *make_worker(hart *h) noexcept;
 
 template <class Keep> void parker::wait(std::uint64_t spin_ticks, Keep &&keep_spinning) noexcept {
     const std::uint64_t from = sys::ticks();

@@ -49,7 +49,7 @@ bool can_go(const carrier *k, const context *c) noexcept {
 [[noreturn]] void leave_to_worker(carrier *k, context *c) noexcept {
     hart *h = k->carried;
     sched *s = k->current_sched;
-    if (!base().has_worker(h) || !s->hooks->displaced(s, c)) resume(k, c);
+    if (!base().finds_worker(h) || !s->hooks->displaced(s, c)) resume(k, c);
     if (!k->bound || !k->bound->place) unbind(k);
     k->carried = nullptr;
     become(k, &base());
@@ -178,6 +178,7 @@ bool look_at(carrier *k, unsigned looks, bool harts_missing) noexcept {
 bool look_after_homes(unsigned looks, bool harts_missing) noexcept {
     static const bool can_interrupt = start_interrupting();
     if (!can_interrupt) return false;
+    if (harts_missing) base().keep_spare_worker();
     struct look {
         unsigned looks;
         bool harts_missing, any = false;

@@ -11,9 +11,12 @@
 
 namespace comity::core {
 
-// A kernel thread that lent its TLS, as the carrier that it is while its context is promoted.
+// A kernel thread that lent its TLS, as the carrier that it is while its context is promoted. It lies above its
+// transition context's stack, in memory from the kernel: the context may have been stopped within the C library's
+// allocator (displacement), with its locks. For the same reason `place` is here.
 struct promotion {
     carrier k;
+    binding place;
     context ground; // the kernel thread's own frame, to which demote switches
     context *c = nullptr;
     void (*fn)(void *) = nullptr;
@@ -27,17 +30,18 @@ namespace {
 constexpr std::size_t transition_stack_size = std::size_t{64} << 10;
 
 promotion *make_promotion(context *c) noexcept {
-    auto *p = new (std::nothrow) promotion;
-    if (!p) return nullptr;
-    p->k.transition.stack = sys::map_stack(transition_stack_size);
-    if (!p->k.transition.stack) {
-        delete p;
-        return nullptr;
-    }
+    constexpr std::size_t align = 64;
+    static_assert(alignof(promotion) <= align);
+    constexpr std::size_t own_size = (sizeof(promotion) + align - 1) / align * align;
+    const sys::stack_memory stack = sys::map_stack(transition_stack_size + own_size);
+    if (!stack) return nullptr;
+    auto *p = new (stack.top - own_size) promotion;
+    p->k.transition.stack = stack;
+    p->k.bound = &p->place;
     p->c = c;
     p->k.adopted = true;
     p->k.native = c;
-    p->k.transition.stack_top = p->k.transition.stack.top;
+    p->k.transition.stack_top = stack.top - own_size;
     p->k.transition.fiber.create();
     return p;
 }
@@ -112,11 +116,12 @@ bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }
 void free_promotion(context *c) noexcept {
     promotion *p = c->tls->promoted;
     if (!p) return;
-    forget_binding(&p->k);
+    follow_none(&p->k);
     forget(&p->k);
     p->k.transition.fiber.destroy();
-    sys::unmap_stack(p->k.transition.stack);
-    delete p;
+    sys::stack_memory stack = p->k.transition.stack;
+    p->~promotion();
+    sys::unmap_stack(stack);
     c->tls->promoted = nullptr;
 }
 

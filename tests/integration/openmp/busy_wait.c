@@ -1,8 +1,10 @@
 // Threads that wait for each other in a loop of the program's, in regions of more threads than there are harts:
 // `busy_wait bare|yield|sleep THREADS`. Ends when all have met; hangs if some never run. `busy_wait stranger|master
-// THREADS`: those that hold all harts wait for a thread that is in no region yet; for one that has opened an inner region.
-// `busy_wait inner|inner_sleep THREADS`: all harts are with threads that have opened inner regions, in which all meet.
-// `busy_wait threads THREADS`: so many threads of the program open regions, in which all meet.
+// THREADS`: those that hold all harts wait for a thread that is in no region yet; for one that has opened an inner
+// region. `busy_wait inner|inner_sleep THREADS`: all harts are with threads that have opened inner regions, in which
+// all meet. `busy_wait threads THREADS`: so many threads of the program open regions, in which all meet. `busy_wait
+// allocating THREADS`: the same, and who waits allocates and frees memory all the time, so that mostly it has the
+// allocator's lock.
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -121,7 +123,13 @@ static int meet_in_inner_regions(int threads) {
 }
 
 static atomic_int in_regions;
-static int wanted;
+static int wanted, allocates;
+
+static void allocate(void) {
+    char *volatile memory = malloc(20000); // more than the C library keeps for each thread
+    if (memory) memory[0] = 1;
+    free(memory);
+}
 
 static void *meet_in_a_region(void *counted) {
     omp_set_max_active_levels(2); // each thread has its own
@@ -129,10 +137,10 @@ static void *meet_in_a_region(void *counted) {
 #pragma omp parallel num_threads(2)
         {
             atomic_fetch_add(&in_regions, 1);
-            while (atomic_load(&in_regions) < again * wanted) {
-            }
+            while (atomic_load(&in_regions) < again * wanted)
+                if (allocates) allocate();
 #pragma omp barrier
-            // Below a thread that may have lost its hart.
+                    // Below a thread that may have lost its hart.
 #pragma omp parallel num_threads(2)
             atomic_fetch_add((atomic_int *)counted, 1);
         }
@@ -158,13 +166,17 @@ int main(int argc, char **argv) {
         sleeps = strcmp(argv[1], "inner_sleep") == 0;
         return meet_in_inner_regions(atoi(argv[2]));
     }
-    if (argc == 3 && strcmp(argv[1], "threads") == 0) return meet_in_regions_of_threads(atoi(argv[2]));
+    if (argc == 3 && (strcmp(argv[1], "threads") == 0 || strcmp(argv[1], "allocating") == 0)) {
+        allocates = argv[1][0] == 'a';
+        return meet_in_regions_of_threads(atoi(argv[2]));
+    }
     if (argc == 3) {
         yields = strcmp(argv[1], "yield") == 0;
         sleeps = strcmp(argv[1], "sleep") == 0;
     }
     if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
-        fprintf(stderr, "usage: busy_wait bare|yield|sleep|stranger|master|inner|inner_sleep|threads THREADS\n");
+        fprintf(stderr,
+                "usage: busy_wait bare|yield|sleep|stranger|master|inner|inner_sleep|threads|allocating THREADS\n");
         return 2;
     }
     const int threads = atoi(argv[2]), rounds = yields ? 200 : sleeps ? 50 : 4;
