@@ -149,7 +149,7 @@ typedef struct comity_barrier {
 } comity_barrier_t;
 #define COMITY_BARRIER_MAX 0xffffff
 
-/* number: how many arrivals open it. Returns 0, or EINVAL when it is 0 or more than COMITY_BARRIER_MAX.
+/* number: how many arrivals open it; no more contexts and threads may take part at a time. Returns 0, or EINVAL when it is 0 or more than COMITY_BARRIER_MAX.
  * Where: any. Never switches. */
 COMITY_API int comity_barrier_init(comity_barrier_t *barrier, unsigned number);
 COMITY_API void comity_barrier_fini(comity_barrier_t *barrier);

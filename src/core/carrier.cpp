@@ -8,6 +8,7 @@
 #include "core/sched.hpp"
 #include "sys/clock.hpp"
 #include "sys/futex.hpp"
+#include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
@@ -363,6 +364,7 @@ void *worker_main(void *argument) {
     auto *k = static_cast<carrier *>(argument);
     sys::name_kernel_thread("comity-hart");
     run_anywhere(); // until it is given a hart
+    sys::be_interruptible();
     init_carrier(k);
     alignas(16) char here[16];
     // Where stacks are not lent its own stack will do.

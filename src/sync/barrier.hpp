@@ -79,8 +79,10 @@ private:
     static std::uint32_t number_of(std::uint64_t s) noexcept { return static_cast<std::uint32_t>(s >> 24 & field); }
     static std::uint32_t phase_of(std::uint64_t s) noexcept { return static_cast<std::uint32_t>(s >> 48); }
 
+    // A phase that has not begun is not over: one who comes after enough others, before they settle, is in such a one.
     bool is_over(std::uint32_t phase) const noexcept {
-        return phase_of(state_.load(std::memory_order_acquire)) != phase; // acquire[barrier-phase]
+        const std::uint32_t now = phase_of(state_.load(std::memory_order_acquire)); // acquire[barrier-phase]
+        return static_cast<std::int16_t>(now - phase) > 0;
     }
     // Gives the barrier another number, and opens it in the same step if so many have arrived. Returns the state
     // before. Nothing changes when there is no member.

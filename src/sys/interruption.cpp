@@ -71,6 +71,13 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
     return ::sigaction(SIGURG, &ours, &programs_own) == 0;
 }
 
+void be_interruptible() noexcept {
+    sigset_t ours;
+    ::sigemptyset(&ours);
+    ::sigaddset(&ours, SIGURG);
+    ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
+}
+
 void interrupt_kernel_thread(int id) noexcept { ::syscall(SYS_tgkill, ::getpid(), id, SIGURG); }
 
 // "NUMBER ARGUMENT... SP PC", of which only the first number is decimal, or "running".

@@ -16,6 +16,9 @@ struct interruption {
 // kernel refuses.
 bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept;
 
+// The calling kernel thread can be interrupted, whatever its maker's mask was.
+void be_interruptible() noexcept;
+
 // Sends one to a thread of this process. Any thread.
 void interrupt_kernel_thread(int id) noexcept;
 

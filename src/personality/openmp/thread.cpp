@@ -9,6 +9,7 @@
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/league.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
+#include "personality/openmp/task.hpp"
 #include "personality/openmp/work_share.hpp"
 #include "sys/message.hpp"
 
@@ -84,6 +85,7 @@ thread *new_root() noexcept {
 }
 
 void free_root(thread *t) noexcept {
+    await_visitors(t->team); // who fulfilled the event of a detached task of the root's may still be on his way out
     free_league(t->team->own_league);
     free_placements(t->team);
     if (t->child) free_team(t->child);

@@ -176,6 +176,26 @@ TEST(barrier, goes_on_while_members_drop_out) {
     EXPECT_EQ(wrong, 0);
 }
 
+// Who comes before a full phase is settled belongs to the next one. The last to come may have nobody to meet.
+TEST(barrier, one_too_many_waits_for_the_next_phase) {
+    std::atomic<int> wrong{0};
+    for (int round = 0; round < 100; ++round) {
+        comity_barrier_t b;
+        ASSERT_EQ(comity_barrier_init(&b, 2), 0);
+        std::atomic<unsigned> arrivals{0};
+        in_threads(4, 2, [&](int) {
+            for (int n = 0; n < 12; ++n) {
+                ++arrivals;
+                const unsigned phase = comity_barrier_arrive(&b);
+                if (comity_barrier_wait_phase(&b, phase, comity_deadline_in(5'000'000)) != 0) break;
+                wrong += arrivals < 2 * (phase + 1);
+            }
+        });
+        comity_barrier_fini(&b);
+    }
+    EXPECT_EQ(wrong, 0);
+}
+
 TEST(barrier, opens_when_its_number_falls_to_those_who_are_there) {
     for (int round = 0; round < 300; ++round) {
         comity::barrier b(8);

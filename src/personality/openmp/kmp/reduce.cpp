@@ -67,10 +67,11 @@ void gather(thread *t, void *data, combine_function combine) noexcept {
     t->share = nullptr;
     auto **all = static_cast<void **>(share->memory);
     all[t->rank] = data;
-    barrier(t);
-    if (t->rank == 0)
-        for (unsigned i = 1; i < t->size; ++i) combine(data, all[i]);
-    barrier(t); // the copies are the ranks' own until then
+    if (!barrier_or_cancel(t)) { // else not all have come, and those who have go on to the region's end
+        if (t->rank == 0)
+            for (unsigned i = 1; i < t->size; ++i) combine(data, all[i]);
+        barrier(t); // the copies are the ranks' own until then; all are here, so nobody can cancel the region
+    }
     leave(t->team, share);
 }
 

@@ -38,7 +38,7 @@ struct native_thread {
     place noted;
     tool_data *waits = nullptr; // dependent_wait's
     bool yields = false;
-    bool ended = false;     // with the process
+    bool ended = false;     // with the process; under the list's lock
     thread *root = nullptr; // an initial thread's
     native_thread *next = nullptr, *previous = nullptr;
 };

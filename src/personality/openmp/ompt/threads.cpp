@@ -25,11 +25,16 @@ void enlist(native_thread *n) noexcept {
     list_lock.unlock();
 }
 
-void delist(native_thread *n) noexcept {
+// False: end_all_threads was first. It has the thread's data from then on.
+bool delist(native_thread *n) noexcept {
     list_lock.lock();
-    (n->previous ? n->previous->next : first) = n->next;
-    if (n->next) n->next->previous = n->previous;
+    const bool listed = !n->ended;
+    if (listed) {
+        (n->previous ? n->previous->next : first) = n->next;
+        if (n->next) n->next->previous = n->previous;
+    }
     list_lock.unlock();
+    return listed;
 }
 
 bool is_attached() noexcept { return found.load(std::memory_order_acquire) == search::attached; } // acquire[ompt-found]
@@ -44,12 +49,10 @@ void tell_end(native_thread *n) noexcept {
 void end_thread() noexcept {
     native_thread *n = here;
     if (!n) return;
-    if (!n->ended) {
-        delist(n);
-        if (is_attached()) tell_end(n);
-    }
+    const bool ends = delist(n);
+    if (ends && is_attached()) tell_end(n);
     here = nullptr;
-    delete n;
+    if (ends) delete n;
 }
 
 // A rank's context ends with its thread-local storage.
@@ -88,11 +91,13 @@ void end_all_threads() noexcept {
     for (;;) {
         list_lock.lock();
         native_thread *n = first;
-        if (n) first = n->next;
+        if (n) {
+            n->ended = true;
+            first = n->next;
+        }
         if (first) first->previous = nullptr;
         list_lock.unlock();
         if (!n) break;
-        n->ended = true;
         here = n; // so that the tool finds the data of the thread that ends
         tell_end(n);
     }
