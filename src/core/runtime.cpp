@@ -96,6 +96,7 @@ void end_what_is_open(const carrier *k) noexcept {
 void before_fork() {
     starting.lock();
     if (!started.load(std::memory_order_relaxed)) return;
+    schedulers_around_fork(current_carrier(), fork_stage::before);
     carriers_lock.lock();
     contexts_before_fork();
     base().before_fork();
@@ -105,6 +106,7 @@ void parent_after_fork() {
         base().parent_after_fork();
         contexts_after_fork();
         carriers_lock.unlock();
+        schedulers_around_fork(current_carrier(), fork_stage::parent);
     }
     starting.unlock();
 }
@@ -123,6 +125,7 @@ void child_after_fork() {
     contexts_after_fork();
     tls_after_fork(k && k->current ? k->current->tls : nullptr);
     base().child_after_fork(k);
+    schedulers_around_fork(k, fork_stage::child);
     binding_after_fork(k);
 }
 

@@ -195,6 +195,24 @@ void unblock_all(context *first) noexcept {
     }
 }
 
+// ---- Fork
+
+// In the child: the harts that were in the scheduler are idle, and nobody borrows it. The base scheduler has forgotten
+// which roots want harts; one that wants none asks again when it has use for one.
+static void forget_other_harts(sched *s) noexcept {
+    const std::uint64_t a = s->account.load(std::memory_order_relaxed);
+    const std::uint64_t wanted = s->parent == &base() ? 0 : sched::wanted_of(a) * sched::one_wanted;
+    s->account.store((a & sched::closing) | wanted | sched::one_hart, std::memory_order_relaxed);
+}
+
+void schedulers_around_fork(const carrier *k, fork_stage stage) noexcept {
+    if (!k || !k->carried) return;
+    for (sched *s = k->current_sched; s && s != &base(); s = s->parent) {
+        if (stage == fork_stage::child) forget_other_harts(s);
+        if (s->hooks && s->hooks->around_fork) s->hooks->around_fork(s, stage, k);
+    }
+}
+
 // ---- Registering
 
 void register_sched(sched *s, const comity_sched_callbacks_t *callbacks) noexcept {

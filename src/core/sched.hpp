@@ -12,6 +12,8 @@ namespace comity::core {
 struct sched;
 struct unit_hooks; // pool/unit.hpp
 
+enum class fork_stage : std::uint8_t { before, parent, child };
+
 // What Comity's own schedulers tell the layers above beyond the seven callbacks. Others have none.
 struct sched_hooks {
     // Is there anything else that the calling hart could run for this scheduler? A waiting context then blocks at once
@@ -32,6 +34,9 @@ struct sched_hooks {
     // The thread of the program whose native context registered the scheduler ends, and has not unregistered it. May
     // switch. Null: the hart is lost.
     void (*registrant_ends)(sched *self) noexcept = nullptr;
+    // Around a fork by a context below the scheduler: nobody else changes its queues from `before` to `parent` or, in
+    // the child, to `child`, where no other hart is left. May be null.
+    void (*around_fork)(sched *self, fork_stage stage, const carrier *k) noexcept = nullptr;
 };
 
 // Lives in the 128 bytes of comity_sched.
@@ -88,6 +93,9 @@ COMITY_SHARED void unregister_sched(const char *call) noexcept;
 // For a registrant that lost its hart after it registered (promotion). It has given back nothing, so the harts in `s`
 // are its own: those that are there have nothing to do, and are waited for.
 COMITY_SHARED void unregister_without_hart(sched *s) noexcept;
+// For the schedulers in which the carrier's hart is, the innermost first; null, or a carrier without a hart: none. In
+// the child they have no other hart.
+void schedulers_around_fork(const carrier *k, fork_stage stage) noexcept;
 // Waits until nobody is in `s` but the caller, with `own` harts (0 or one_hart), and closes it.
 void end_sched(sched *s, std::uint64_t own) noexcept;
 [[noreturn]] COMITY_SHARED void enter(carrier *k, sched *child) noexcept;

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+struct comity_pool;
+
 namespace comity {
 
 struct unit_scheduler;
@@ -33,6 +35,8 @@ struct unit_hooks {
     // A fresh unit from somebody who works for another scheduler, and may hold no hart; null: it is in one of the
     // scheduler's pools already. The scheduler lives meanwhile. May be null.
     void (*accept)(unit_scheduler *self, unit *u) noexcept = nullptr;
+    // Does it run what stands in this pool? Any thread; the scheduler lives meanwhile. Null where accept is.
+    bool (*takes_from)(unit_scheduler *self, const comity_pool *pool) noexcept = nullptr;
 };
 
 } // namespace core

@@ -86,6 +86,17 @@ void work_stealing::accept(unit *u) noexcept {
     unpin();
 }
 
+bool work_stealing::takes_from(const comity_pool *pool) noexcept {
+    pin();
+    slot &outside = slots[harts];
+    outside.lock.lock();
+    policy *p = policy_.load(std::memory_order_relaxed);
+    const bool takes = p && p->takes_from(pool);
+    outside.lock.unlock();
+    unpin();
+    return takes;
+}
+
 // Contexts that may go on, in a list by context::next.
 void work_stealing::line_up(slot &s, context *first, context *last, unsigned n, occasion why) noexcept {
     const bool shared = needs_lock(s);
@@ -232,6 +243,22 @@ void work_stealing::move_unit(policy *to, slot &own, unit *u) noexcept {
     }
     if (own.fresh.is_closed()) own.fresh.open();
     if (!own.fresh.push(u)) keep(u);
+}
+
+// With all locks nobody changes a policy, nor a list of contexts: the child finds none in the middle of a change.
+void work_stealing::around_fork(core::fork_stage stage, const carrier *k) noexcept {
+    for (unsigned i = 0; i <= harts; ++i) {
+        slot &s = slots[i];
+        if (stage == core::fork_stage::before) {
+            s.lock.lock();
+            continue;
+        }
+        s.lock.unlock();
+        if (stage == core::fork_stage::child && s.hart != static_cast<unsigned>(k->carried->id))
+            s.here.store(false, std::memory_order_relaxed);
+    }
+    if (stage == core::fork_stage::before) return spare_lock_.lock();
+    spare_lock_.unlock();
 }
 
 void work_stealing::set_most(unsigned n) noexcept {

@@ -42,7 +42,8 @@ constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); },
     [](unit_scheduler *s, context *c, const void *what) noexcept { return as_own(s)->yield_to(c, what); },
     [](unit_scheduler *s, context *c, unsigned hart) noexcept { as_own(s)->put_on(c, hart); },
-    [](unit_scheduler *s, unit *u) noexcept { as_own(s)->accept(u); }};
+    [](unit_scheduler *s, unit *u) noexcept { as_own(s)->accept(u); },
+    [](unit_scheduler *s, const comity_pool *p) noexcept { return as_own(s)->takes_from(p); }};
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
@@ -73,7 +74,9 @@ constexpr core::sched_hooks hooks{
         [](core::sched *s) noexcept {
             auto *own = static_cast<work_stealing *>(s);
             if (own->implicit) own->close();
-        }};
+        },
+    .around_fork = [](core::sched *s, core::fork_stage stage,
+                      const carrier *k) noexcept { static_cast<work_stealing *>(s)->around_fork(stage, k); }};
 
 } // namespace
 

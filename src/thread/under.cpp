@@ -56,9 +56,11 @@ int prepare_under(unit_scheduler *s, thread *&made, const comity_thread_attr_t &
     return error;
 }
 
-int bad_scheduler(const struct comity_scheduler *s) noexcept {
+int bad_scheduler(struct comity_scheduler *s, const comity_pool_t *pool) noexcept {
     if (!s) return EINVAL;
-    return reinterpret_cast<const unit_scheduler *>(s)->hooks->units->accept ? 0 : ENOTSUP;
+    const core::unit_hooks *units = unwrap(s)->hooks->units;
+    if (!units->accept) return ENOTSUP;
+    return pool && !units->takes_from(unwrap(s), pool) ? EINVAL : 0;
 }
 
 } // namespace
@@ -72,7 +74,7 @@ int comity_thread_create_under(struct comity_scheduler *scheduler, struct comity
                                const comity_thread_attr_t *attr, void *(*fn)(void *), void *arg) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
     if (!fn || !is_possible(a) || (!out && !a.detached)) return EINVAL;
-    if (const int error = bad_scheduler(scheduler)) return error;
+    if (const int error = bad_scheduler(scheduler, pool)) return error;
     unit_scheduler *s = unwrap(scheduler);
     carrier *k = core::enter_comity();
     thread *t = nullptr;
@@ -90,7 +92,7 @@ int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_threa
                                 const comity_thread_attr_t *attr, void *(*fn)(void *), void **data) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
     if (!fn || !out || !is_possible(a)) return EINVAL;
-    if (const int error = bad_scheduler(scheduler)) return error;
+    if (const int error = bad_scheduler(scheduler, nullptr)) return error;
     carrier *k = core::enter_comity();
     thread *t = nullptr;
     const int error = prepare_under(unwrap(scheduler), t, a, fn, k);
@@ -104,7 +106,7 @@ int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_threa
 }
 
 int comity_thread_launch_under(comity_thread_t *thread, struct comity_scheduler *scheduler, struct comity_pool *pool) {
-    const int error = thread ? bad_scheduler(scheduler) : EINVAL;
+    const int error = thread ? bad_scheduler(scheduler, pool) : EINVAL;
     return error ? error : launch_under(static_cast<comity::thread *>(thread), unwrap(scheduler), pool);
 }
 }

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdint>
 
+struct comity_pool;
+
 namespace comity::scheduler {
 
 enum class occasion : std::uint8_t {
@@ -31,6 +33,8 @@ public:
     // Null only if it holds nothing, or all it holds are units whose push has not returned yet.
     virtual unit *pick() noexcept = 0;
     virtual bool has_work() noexcept = 0;
+    // May it pick what others put into this pool?
+    virtual bool takes_from(const comity_pool *) noexcept { return false; }
 
     const comity_scheduler_kind_t kind;
 };

@@ -3,6 +3,7 @@
 #include "pool/pool.hpp"
 #include "scheduler/policy/policy.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
@@ -26,6 +27,9 @@ public:
         for (std::size_t i = 0; i < count_; ++i)
             if (!all_[i]->f->is_empty(all_[i])) return true;
         return false;
+    }
+    bool takes_from(const comity_pool *pool) noexcept override {
+        return std::find(all_.get(), all_.get() + count_, pool) != all_.get() + count_;
     }
 
 private:

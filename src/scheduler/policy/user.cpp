@@ -33,6 +33,7 @@ public:
         const auto turn = take_turn();
         return f_.has_work(state_) != 0;
     }
+    bool takes_from(const comity_pool *) noexcept override { return true; } // only the user knows
 
 private:
     std::unique_lock<core::spinlock> take_turn() noexcept {

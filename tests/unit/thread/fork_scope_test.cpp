@@ -1,4 +1,5 @@
 // fork() with a scope open and threads in flight: what the child has of it.
+#include "comity/scheduler.h"
 #include "comity/sync.h"
 #include "comity/thread.hpp"
 
@@ -76,4 +77,39 @@ TEST(the_child_of_a_fork, has_the_threads_that_ran_nowhere) {
     EXPECT_EQ(in_child(finish), 0);
     EXPECT_EQ(finish(), 0);
     comity_event_reset(&go_on);
+}
+
+// The harts that ran them are still in the scope at the fork, most of the time: the child has none of these.
+TEST(the_child_of_a_fork, ends_the_scope_whose_threads_were_all_joined) {
+    if (thread_sanitizer || address_sanitizer) GTEST_SKIP() << "forked children are not for the sanitizers";
+    for (const comity_scheduler_kind_t kind :
+         {COMITY_SCHEDULER_WORK_STEALING, COMITY_SCHEDULER_FIFO, COMITY_SCHEDULER_RANDOM}) {
+        comity_scheduler_attr_t with{};
+        with.kind = kind;
+        for (int i = 0; i < 20; ++i) {
+            ASSERT_EQ(comity_threads_begin_with(&with), 0);
+            std::vector<comity_thread_t *> all(64);
+            for (comity_thread_t *&t : all)
+                ASSERT_EQ(comity_thread_create(
+                              &t, nullptr, [](void *p) { return p; }, nullptr),
+                          0);
+            for (comity_thread_t *t : all) ASSERT_EQ(comity_thread_join(t, nullptr), 0);
+            const auto go_on_and_end = [] {
+                std::atomic<int> n{0};
+                std::vector<comity::thread> more; // of the same scope
+                for (int j = 0; j < 100; ++j) more.emplace_back([&n] { ++n; });
+                for (comity::thread &t : more) t.join();
+                comity_threads_end();
+                return n == 100 ? makes_threads() : 2;
+            };
+            ASSERT_EQ(in_child([] {
+                          comity_threads_end();
+                          return 0;
+                      }),
+                      0)
+                << "child " << i << " of kind " << kind;
+            ASSERT_EQ(in_child(go_on_and_end), 0) << "child " << i << " of kind " << kind;
+            comity_threads_end();
+        }
+    }
 }

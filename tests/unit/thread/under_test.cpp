@@ -133,6 +133,26 @@ TEST_P(threads_under_others, keep_those_from_ending_while_they_live) {
     EXPECT_EQ(ran, 100);
 }
 
+TEST_P(threads_under_others, do_not_stand_in_a_pool_of_somebody_elses) {
+    comity_pool_t *own = nullptr, *alien = nullptr;
+    ASSERT_EQ(comity_pool_create(&own, COMITY_POOL_MPMC, COMITY_POOL_FIFO), 0);
+    ASSERT_EQ(comity_pool_create(&alien, COMITY_POOL_MPMC, COMITY_POOL_FIFO), 0);
+    const comity_thread_attr_t a = attr();
+    for (const comity_scheduler_kind_t kind :
+         {COMITY_SCHEDULER_WORK_STEALING, COMITY_SCHEDULER_FIFO, COMITY_SCHEDULER_POOLS}) {
+        other_scheduler other(kind, kind == COMITY_SCHEDULER_POOLS ? &own : nullptr);
+        comity_thread_t *t = nullptr;
+        EXPECT_EQ(comity_thread_create_under(other.handle, alien, &t, &a, where_am_i, nullptr), EINVAL);
+        ASSERT_EQ(comity_thread_prepare_under(other.handle, &t, &a, where_am_i, nullptr), 0);
+        EXPECT_EQ(comity_thread_launch_under(t, other.handle, alien), EINVAL);
+        EXPECT_EQ(comity_thread_launch_under(t, other.handle, nullptr), 0); // it is still there
+        EXPECT_EQ(comity_thread_join(t, nullptr), 0);
+    }
+    EXPECT_EQ(comity_pool_size(alien), 0U);
+    EXPECT_EQ(comity_pool_free(own), 0);
+    EXPECT_EQ(comity_pool_free(alien), 0);
+}
+
 TEST_P(threads_under_others, stand_in_a_pool_of_theirs) {
     comity_pool_t *pool = nullptr;
     ASSERT_EQ(comity_pool_create(&pool, COMITY_POOL_MPMC, COMITY_POOL_FIFO), 0);
