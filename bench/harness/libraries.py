@@ -81,9 +81,22 @@ def openmp_contenders(folder: Path) -> List[Contender]:
               for version, path in libomp)]
 
 
+def program_name(contender: Contender) -> str:
+    return contender.variants[0].library + contender.variants[0].suffix
+
+
 def is_built(folder: Path, contender: Contender) -> bool:
-    name = contender.variants[0].library + contender.variants[0].suffix
-    return any(path.is_file() for path in folder.glob(f"*/{name}"))
+    return any(path.is_file() for path in folder.glob(f"*/{program_name(contender)}"))
+
+
+def report_absent(folder: Path, absent: Sequence[str], progress: Progress) -> None:
+    """Says which of the libraries were not there when the build was configured, and which were only not built."""
+    listed = folder / "not_found.txt"
+    not_found = listed.read_text().split() if listed.exists() else []
+    for what, names in (("not found when the build was configured", [name for name in absent if name in not_found]),
+                        ("not built (build the target bench_programs)", [name for name in absent if name not in not_found])):
+        if names:
+            progress(f"{what}: {', '.join(names)}")
 
 
 def all_contenders(_build: Path, folder: Path, _download: bool, progress: Progress) -> Dict[str, Contender]:
@@ -92,9 +105,7 @@ def all_contenders(_build: Path, folder: Path, _download: bool, progress: Progre
                                       for setting, arguments, environment in settings]) for name, title, settings in LIBRARIES]
     candidates = [*comity_contenders(folder), *others[:5], *openmp_contenders(folder), *others[5:]]
     found = {one.name: one for one in candidates if is_built(folder, one)}
-    missing = sorted({one.variants[0].library for one in candidates if one.name not in found})
-    if missing:
-        progress(f"not built, as not found when the build was configured: {', '.join(missing)}")
+    report_absent(folder, sorted({program_name(one) for one in candidates if one.name not in found}), progress)
     return found
 
 

@@ -2,6 +2,8 @@
 // places and errors: comity/core.h.
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/core.h"
 
 #include <chrono>

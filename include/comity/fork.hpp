@@ -1,6 +1,8 @@
 // The fork-join pair in C++ (comity/fork.h says where it may be called, and what it costs).
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/fork.h"
 
 #include <exception>

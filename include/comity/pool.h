@@ -94,7 +94,8 @@ typedef struct comity_pool_functions {
 COMITY_API int comity_pool_create_user(comity_pool_t **pool, comity_pool_access_t access,
                                        const comity_pool_functions_t *functions, void *arg);
 
-/* Frees a pool that nobody uses any more: all calls on it have returned. EBUSY: units are in it. */
+/* Frees a pool that nobody uses any more: all calls on it have returned, and the schedulers over it have
+ * ended or got another order. EBUSY: units are in it. */
 COMITY_API int comity_pool_free(comity_pool_t *pool);
 
 /* A producer's. ENOMEM: nothing has happened. EINVAL: unit is NULL. Of a user's pool: what its push returned. */

@@ -5,6 +5,8 @@
 // producer of an spsc pool does not compile.
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/pool.h"
 
 #include <cstddef>

@@ -1,6 +1,8 @@
 // Schedulers of threads in C++ (comity/scheduler.h says what each kind promises and where each function may be called).
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/scheduler.h"
 
 #include <cerrno>

@@ -149,8 +149,8 @@ typedef struct comity_barrier {
 } comity_barrier_t;
 #define COMITY_BARRIER_MAX 0xffffff
 
-/* number: how many arrivals open it; no more contexts and threads may take part at a time. Returns 0, or EINVAL when it is 0 or more than COMITY_BARRIER_MAX.
- * Where: any. Never switches. */
+/* number: how many arrivals open it; no more contexts and threads may take part at a time. Returns 0, or EINVAL when it
+ * is 0 or more than COMITY_BARRIER_MAX. Where: any. Never switches. */
 COMITY_API int comity_barrier_init(comity_barrier_t *barrier, unsigned number);
 COMITY_API void comity_barrier_fini(comity_barrier_t *barrier);
 /* Arrives, and returns when the phase is over: 1 in the one who opened it, 0 in the others. Where: any. May switch.
@@ -224,7 +224,7 @@ COMITY_API int comity_event_on_set(comity_event_t *event, comity_continuation_t 
 COMITY_API int comity_event_forget(comity_event_t *event, comity_continuation_t *continuation);
 
 /* ---- Once: something that is done by the first who comes; the others wait until it has been done. */
-typedef struct comity_once {
+typedef struct comity_once_flag {
     COMITY_ALIGN(8) unsigned char opaque_[64];
 } comity_once_t;
 #define COMITY_ONCE_INIT                                                                                               \

@@ -4,6 +4,8 @@
 // heeded). Values that are set: comity/sync/future.hpp.
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/core.hpp"
 #include "comity/sync.h"
 #include "comity/thread/cancelled.hpp"

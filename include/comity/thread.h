@@ -46,7 +46,8 @@ typedef enum comity_technique {
 typedef struct comity_thread_attr {
     comity_technique_t technique;
     size_t stack_size; /* bytes; 0: the default (COMITY_STACK_SIZE); rounded up to pages, with own_tls to 16 KiB at
-                        * least. At most 2048 makes a small stack, without a guard: docs/threads.md, "Memory" */
+                        * least; 4 GiB or more: EINVAL. At most 2048 makes a small stack, without a guard:
+                        * docs/threads.md, "Memory" */
     int own_tls;  /* 1: thread-local storage of its own, kept wherever it runs (errno, __thread, pthread_self). 0: that
                    * of its carrier  of the moment, which is another one after anything that may switch; C++ exceptions
                    * are kept all the same. */
@@ -108,8 +109,8 @@ COMITY_API int comity_thread_launch_under(comity_thread_t *thread, struct comity
 
 /* Waits for the thread's end, stores its result (NULL: not wanted) and frees it. A thread that has not started runs at
  * once, if the caller's hart has it at hand. A cancellation point where it has to wait. Where: any thread, context. May
- * switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment, or NULL; EDEADLK when it is
- * the caller. A handle that was joined is invalid: often EINVAL, but it may be another thread's by then. */
+ * switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment, or NULL; EDEADLK when it
+ * is the caller. A handle that was joined is invalid: often EINVAL, but it may be another thread's by then. */
 COMITY_API int comity_thread_join(comity_thread_t *thread, void **result);
 
 /* The thread frees itself when it ends; the handle becomes invalid. Where: any thread, context. Never switches; with
@@ -138,8 +139,8 @@ COMITY_API comity_thread_t *comity_thread_self(void);
 /* ---- Many threads, and joins of other kinds. Where not said otherwise: any thread, context; may switch. */
 
 /* Creates n threads; thread i runs fn((char *)args + i * size), so size 0 gives all of them the same. threads: n
- * places, or NULL for detached ones. Returns 0, or the error of comity_thread_create, at which it stops. *made (NULL:
- * not wanted): how many there are. */
+ * places, or NULL if the attributes say that they are detached (else EINVAL). Returns 0, or the error of
+ * comity_thread_create, at which it stops. *made (NULL: not wanted): how many there are. */
 COMITY_API int comity_thread_create_many(comity_thread_t **threads, size_t n, const comity_thread_attr_t *attr,
                                          void *(*fn)(void *), void *args, size_t size, size_t *made);
 /* Joins all that are not NULL, the last first. results: n places, or NULL. Returns 0 or one of the errors of
@@ -169,7 +170,8 @@ COMITY_API int comity_thread_yield_to(comity_thread_t *thread);
 
 /* The caller goes on on the hart with this number, unless one that has nothing to do takes it from there. Where:
  * thread. Switches. Returns 0; EINVAL: there is no such hart, or not in its affinity; EPERM: code that no thread of a
- * scheduler runs, or that is bound to a kernel thread; ENOTSUP: the scheduler cannot. */
+ * scheduler runs, or that is bound to a kernel thread, as a thread is which runs on the stack of a thread of the
+ * program's own (main) that joined it before it had started; ENOTSUP: the scheduler cannot. */
 COMITY_API int comity_thread_migrate(int hart);
 /* Creates a thread that migrates to the hart before it calls fn. COMITY_THREAD_DATA is used. Returns as
  * comity_thread_create; EINVAL also when there is no such hart, and for a stackless thread. */
@@ -199,7 +201,11 @@ COMITY_API int comity_thread_resume(comity_thread_t *thread);
  * of its keys, and its result is COMITY_THREAD_CANCELLED; no other frames are unwound (comity/thread.hpp does). What it
  * waited for is as if it had not: no token was taken, a thread that it joined can be joined by others. A stackless
  * thread is not cancelled. */
+#ifdef __cplusplus
+#define COMITY_THREAD_CANCELLED (reinterpret_cast<void *>(~static_cast<uintptr_t>(0)))
+#else
 #define COMITY_THREAD_CANCELLED ((void *)-1)
+#endif
 
 /* Where: any thread; the handle must be valid. Never switches; with one hart, a kernel thread that holds none waits for
  * it if the thread stands in a join. Returns 0; ESRCH when the thread has ended or is ending; EINVAL; ENOMEM.

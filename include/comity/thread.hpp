@@ -1,6 +1,8 @@
 // User-level threads in C++ (comity/thread.h says where each function may be called and whether it may switch).
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/core.hpp"
 #include "comity/thread.h"
 #include "comity/thread/cancelled.hpp"

@@ -5,6 +5,7 @@
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 
+#include <atomic>
 #include <csignal>
 
 namespace comity::core {
@@ -13,12 +14,17 @@ namespace {
 
 constexpr std::size_t signal_stack_size = std::size_t{64} << 10; // AVX-512 frames and a program's own handlers
 
+std::atomic<name_fn> namer{nullptr};
+
 void on_fault(int signal, siginfo_t *info, void *) {
     if (const context *c = overflowed_at(info->si_addr)) {
         const sys::stack_memory &stack = c->tls ? c->tls->stack : c->stack;
-        sys::warn("stack overflow in context %u, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or "
+        const name_fn name_of = namer.load(std::memory_order_relaxed);
+        const char *name = name_of ? name_of(c) : nullptr;
+        const bool named = name && *name;
+        sys::warn("stack overflow in context %u%s%s%s, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or "
                   "COMITY_STACK_SIZE higher, or create the thread with a larger stack",
-                  c->id, stack.size() / 1024);
+                  c->id, named ? " (\"" : "", named ? name : "", named ? "\")" : "", stack.size() / 1024);
     }
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
@@ -26,6 +32,8 @@ void on_fault(int signal, siginfo_t *info, void *) {
 }
 
 } // namespace
+
+void name_contexts_by(name_fn f) noexcept { namer.store(f, std::memory_order_relaxed); }
 
 void watch_for_overflow() noexcept {
     struct sigaction now {};

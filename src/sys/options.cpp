@@ -49,8 +49,8 @@ constexpr option table[] = {
      false, "--verbose", [](options &into, std::uint64_t n, const char *) { into.verbose = n != 0; }},
     {"COMITY_STACK_SIZE", option_kind::size, least_stack, most_stack, "",
      "the soft limit of `ulimit -s`, 8 MiB when there is none",
-     "Size of the stacks of full contexts, on which the program's own code runs. Memory is used only as far as a stack "
-     "is touched.",
+     "Size of the stacks on which the program's own code runs, where no other size is asked for: of threads with and "
+     "without storage of their own, and of OpenMP's. Memory is used only as far as a stack is touched.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.stack_size = n; }},
     {"COMITY_SPIN_US", option_kind::count, 0, most_spin_us, "", "20",
      "For how many microseconds an idle hart looks for work, and a thread that has a hart waits at a condition variable, "

@@ -1,4 +1,5 @@
 // What a thread is called, what it is, and what it does at the moment.
+#include "core/overflow.hpp"
 #include "thread/extension.hpp"
 
 #include <cerrno>
@@ -21,6 +22,14 @@ COMITY_UNSANITIZED comity_thread_state_t glance(const thread *t) noexcept {
     return c->state == core::context_state::running ? COMITY_THREAD_RUNNING : COMITY_THREAD_PAUSED;
 }
 
+// For the report of an overflow, in a signal's handler: without the lock. Whatever is written meanwhile, it ends with
+// 0.
+const char *name_of(const core::context *c) noexcept {
+    const thread *t = c->state == core::context_state::running ? thread_of(c) : nullptr;
+    const thread_extension *x = t ? extension_of(t) : nullptr;
+    return x ? x->name : nullptr;
+}
+
 } // namespace
 
 extern "C" {
@@ -34,6 +43,7 @@ int comity_thread_set_name(comity_thread_t *handle, const char *name) {
     std::memcpy(x->name, name, n);
     x->name[n] = 0;
     x->name_lock.unlock();
+    core::name_contexts_by(name_of);
     return 0;
 }
 

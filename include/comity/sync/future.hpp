@@ -4,6 +4,8 @@
 // in the thread that asked. So set does whatever they do, and a chain of them runs on one stack.
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/sync.hpp"
 
 #include <atomic>
@@ -309,9 +311,9 @@ template <class T> struct coroutine_base {
     auto final_suspend() const noexcept {
         struct ends : std::suspend_always {
             void await_suspend(std::coroutine_handle<coroutine<T>> self) const noexcept {
-                promise<T> result = std::move(self.promise().result);
+                promise<T> made = std::move(self.promise().result);
                 self.destroy();
-                result.publish();
+                made.publish();
             }
         };
         return ends();

@@ -1,6 +1,8 @@
 // A function that is called at a certain time (comity/sync.h says what it may do).
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/core.hpp"
 #include "comity/sync.h"
 

@@ -1,6 +1,8 @@
 // What leaves the function of a thread that was cancelled.
 #pragma once
 
+#include "comity/core/cxx20.hpp" // first: nothing else would compile
+
 #include "comity/thread.h"
 
 #include <system_error>

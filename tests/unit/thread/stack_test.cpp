@@ -163,6 +163,13 @@ TEST_F(thread_stacks_death, an_overflow_is_named) {
                 "comity: stack overflow in context [0-9]+, which has ");
 }
 
+TEST_F(thread_stacks_death, an_overflow_has_the_name_of_the_thread) {
+    if (sanitized) GTEST_SKIP() << "it names it in its own way";
+    EXPECT_EXIT(comity::thread({.stack_size = 20'000, .name = "deep one"}, [] { overflow(0); }).join(),
+                testing::KilledBySignal(SIGSEGV),
+                "comity: stack overflow in context [0-9]+ \\(.deep one.\\), which has ");
+}
+
 TEST_F(thread_stacks_death, an_overflow_of_a_small_one_is_named) {
     if (sanitized) GTEST_SKIP() << "there are no small stacks";
     EXPECT_DEATH(
