@@ -14,10 +14,12 @@ struct abi_traits {
     const char *affinity_format;
     bool displays_on_output; // affinity on standard output, else on standard error
     bool bind_clause_lasts; // proc_bind holds for the regions inside as well, where OMP_PROC_BIND has no entry for them
+    bool teams_have_regions; // a tool sees a region of one thread around what each team of a league does
 };
 
-inline constexpr abi_traits gcc_abi{schedule_kind::dynamic, 1, true, "level %L thread %i affinity %A", false, true};
+inline constexpr abi_traits gcc_abi{
+    schedule_kind::dynamic, 1, true, "level %L thread %i affinity %A", false, true, false};
 inline constexpr abi_traits llvm_abi{
-    schedule_kind::fixed, 0, false, "OMP: pid %P tid %i thread %n bound to OS proc set {%A}", true, false};
+    schedule_kind::fixed, 0, false, "OMP: pid %P tid %i thread %n bound to OS proc set {%A}", true, false, true};
 
 } // namespace comity::openmp

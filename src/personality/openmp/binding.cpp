@@ -172,7 +172,7 @@ placement bind_league(thread *opener, thread *const *initial, unsigned ranks, sp
     if (!at) sys::fatal("binding teams to places", "no memory for %u teams", ranks);
     deal_places(static_cast<bind_policy>(process.teams_bind), from, number_of_places(), ranks, at);
     for (unsigned i = 0; i < ranks; ++i) room_for(initial[i]->team, 1)->at[0] = at[i];
-    tell_contexts(at, ranks, contexts);
+    if (contexts) tell_contexts(at, ranks, contexts);
     std::free(at);
     return from;
 }

@@ -29,7 +29,7 @@ placement placement_of(thread *t) noexcept;
 // Only where process.binds. Before the ranks start.
 void bind_region(thread *t, team *tm, std::uint8_t clause, unsigned ranks, spmd::team *contexts) noexcept;
 // The same for the initial threads of a league, dealt by KMP_TEAMS_PROC_BIND, or spread. Returns where the opener, who
-// is the first of them, was; after the league it is there again.
+// is the first of them, was; after the league it is there again. `contexts` null: one team.
 placement bind_league(thread *opener, thread *const *initial, unsigned ranks, spmd::team *contexts) noexcept;
 void end_league(thread *opener, const placement &was) noexcept;
 

@@ -20,7 +20,7 @@ struct thread_record {
     int alive, depth; /* depth: of synchronization */
 };
 struct region_record {
-    int alive, ranks, ended;
+    int alive, ranks, ended, is_league;
 };
 struct task_record {
     int alive, runs, made;
@@ -28,7 +28,8 @@ struct task_record {
 
 static __thread struct thread_record *mine; /* the tool's own storage */
 static int initial_threads, workers, ended_threads, regions, ended_regions, implicit_tasks, ended_implicit_tasks, made,
-    completed, switched, dependences, pairs, acquired, released, works, ended_works, waits, ended_waits, reports;
+    completed, leagues, ended_leagues, teams, ended_teams, switched, dependences, pairs, acquired, released, works,
+    ended_works, waits, ended_waits, reports;
 
 #define COUNT(what) __atomic_fetch_add(&(what), 1, __ATOMIC_RELAXED)
 
@@ -68,25 +69,63 @@ static void thread_end(ompt_data_t *data) {
 static void parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel, unsigned requested,
                            int flags, const void *caller) {
     check_thread();
-    CHECK(!parallel->ptr && task && caller && frame->enter_frame.ptr && (flags & ompt_parallel_team) && requested);
-    parallel->ptr = record(sizeof(struct region_record));
-    COUNT(regions);
+    CHECK(!parallel->ptr && task && caller && frame->enter_frame.ptr && requested);
+    CHECK(!(flags & ompt_parallel_team) != !(flags & ompt_parallel_league));
+    ompt_data_t *current = NULL;
+    CHECK(get_task_info(0, NULL, &current, NULL, NULL, NULL) == 2 && current == task);
+    struct region_record *r = parallel->ptr = record(sizeof(struct region_record));
+    r->is_league = (flags & ompt_parallel_league) != 0;
+    if (r->is_league)
+        COUNT(leagues);
+    else
+        COUNT(regions);
 }
 
 static void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *caller) {
     check_thread();
-    (void)task, (void)flags;
     struct region_record *r = parallel->ptr;
-    CHECK(caller && r->alive);
+    ompt_data_t *current = NULL;
+    CHECK(get_task_info(0, NULL, &current, NULL, NULL, NULL) == 2 && current == task);
+    CHECK(caller && r->alive && r->is_league == ((flags & ompt_parallel_league) != 0));
     CHECK_EQUAL(r->ended, r->ranks);
+    if (r->is_league)
+        COUNT(ended_leagues);
+    else
+        COUNT(ended_regions);
     free(r);
     parallel->ptr = NULL;
-    COUNT(ended_regions);
+}
+
+/* The initial task of a team. */
+static void team(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned size,
+                 unsigned number) {
+    ompt_data_t *league = NULL, *current = NULL;
+    int leagues_size = 0, flags = 0, index = -1;
+    check_thread();
+    CHECK(get_parallel_info(0, &league, &leagues_size) == 2);
+    CHECK(get_task_info(0, &flags, &current, NULL, NULL, &index) == 2);
+    CHECK(current == task && (flags & ompt_task_initial) && index == (int)number);
+    struct region_record *r = league->ptr;
+    CHECK(r && r->alive && r->is_league && (int)number < leagues_size);
+    if (endpoint == ompt_scope_begin) {
+        CHECK(parallel == league && !task->ptr && (int)size == leagues_size);
+        task->ptr = record(sizeof(struct task_record));
+        COUNT(r->ranks);
+        COUNT(teams);
+    } else {
+        CHECK(!parallel && task->ptr);
+        free(task->ptr);
+        COUNT(ended_teams);
+        __atomic_fetch_add(&r->ended, 1, __ATOMIC_RELEASE);
+    }
 }
 
 static void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned size,
                           unsigned rank, int flags) {
-    if (flags & ompt_task_initial) return;
+    if (flags & ompt_task_initial) {
+        if (parallel ? parallel->ptr : task->ptr) team(endpoint, parallel, task, size, rank); /* else the program's */
+        return;
+    }
     check_thread();
     ompt_data_t *region = NULL;
     CHECK(get_parallel_info(0, &region, NULL) == 2);
@@ -213,6 +252,7 @@ static void finalize(ompt_data_t *data) {
     (void)data;
     CHECK_EQUAL(ended_threads, initial_threads + workers);
     CHECK_EQUAL(ended_regions, regions);
+    CHECK_EQUAL(ended_teams, teams);
     if (report()) _exit(1);
     printf("finalized: %d reports\n", reports);
     fflush(stdout);
@@ -323,19 +363,87 @@ static void locks_and_loops(void) {
     CHECK_EQUAL(ended_works, works);
 }
 
+/* LLVM's ABI has a region of one thread in each team, as the original has. */
+#ifdef __clang__
+enum { regions_in_team = 1 };
+#else
+enum { regions_in_team = 0 };
+#endif
+
+/* The team's initial task, the league, and the task that encountered it, which is `out` levels from the program's. */
+static void where_in_the_league(int teams_expected, int out) {
+    int size = 0, flags = 0, number = -1;
+    ompt_data_t *league = NULL, *of_task = NULL, *task = NULL, *around = NULL;
+    CHECK_EQUAL(get_parallel_info(regions_in_team, &league, &size), 2);
+    CHECK_EQUAL(size, teams_expected);
+    CHECK_EQUAL(get_task_info(regions_in_team, &flags, &task, NULL, &of_task, &number), 2);
+    CHECK((flags & ompt_task_initial) && task->ptr && of_task == league && league->ptr);
+    CHECK_EQUAL(number, omp_get_team_num());
+    for (int level = 0; level < regions_in_team; level++) {
+        CHECK(get_parallel_info(level, NULL, &size) == 2 && size == 1);
+        CHECK(get_task_info(level, &flags, NULL, NULL, NULL, NULL) == 2 && (flags & ompt_task_implicit));
+    }
+    CHECK_EQUAL(get_task_info(regions_in_team + 1, &flags, &around, NULL, NULL, NULL), 2);
+    CHECK(around != task && (flags & (out ? ompt_task_implicit : ompt_task_initial)));
+    CHECK(get_task_info(regions_in_team + 1 + out, &flags, NULL, NULL, NULL, NULL) == 2 && (flags & ompt_task_initial));
+    CHECK_EQUAL(get_task_info(regions_in_team + 2 + out, NULL, NULL, NULL, NULL, NULL), 0);
+    CHECK_EQUAL(get_parallel_info(regions_in_team + 2 + out, NULL, NULL), 0);
+}
+
+static void leagues_are_told(int begun, int teams_before, int leagues_expected, int teams_expected) {
+    CHECK_EQUAL(leagues - begun, leagues_expected);
+    CHECK_EQUAL(ended_leagues, leagues);
+    CHECK_EQUAL(teams - teams_before, teams_expected);
+    CHECK_EQUAL(ended_teams, teams);
+}
+
 static void regions_in_a_league(void) {
-    int before = regions, ended = ended_implicit_tasks, sum = 0;
+    int before = regions, ended = ended_implicit_tasks, sum = 0, begun = leagues, teams_before = teams;
 #pragma omp teams num_teams(3) thread_limit(4) shared(sum)
     {
+        where_in_the_league(3, 0);
 #pragma omp parallel num_threads(2) shared(sum)
         {
 #pragma omp critical
             sum++;
         }
+        where_in_the_league(3, 0);
     }
     CHECK_EQUAL(sum, 6);
-    CHECK_EQUAL(regions - before, 3);
-    CHECK_EQUAL(ended_implicit_tasks - ended, 6);
+    CHECK_EQUAL(regions - before, 3 + 3 * regions_in_team);
+    CHECK_EQUAL(ended_implicit_tasks - ended, 6 + 3 * regions_in_team);
+    leagues_are_told(begun, teams_before, 1, 3);
+}
+
+static void leagues_of_one_and_of_many(void) {
+    int begun = leagues, teams_before = teams, ran = 0, tasks_before = completed;
+#pragma omp teams num_teams(1) shared(ran)
+    {
+        where_in_the_league(1, 0);
+        ran += fib(5) == 5; /* its tasks are the initial task's */
+    }
+#pragma omp teams num_teams(50) thread_limit(1) shared(ran)
+    {
+        where_in_the_league(50, 0);
+        COUNT(ran);
+    }
+    CHECK_EQUAL(ran, 51);
+    CHECK_EQUAL(completed - tasks_before, 14);
+    leagues_are_told(begun, teams_before, 2, 51);
+}
+
+/* A target region's league is the teams construct's in LLVM's ABI. gcc's code goes from team to team by itself. */
+static void leagues_in_a_region(void) {
+#ifdef __clang__
+    int begun = leagues, teams_before = teams;
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp target teams num_teams(2)
+        where_in_the_league(2, 1);
+        where_am_i(1);
+    }
+    leagues_are_told(begun, teams_before, 2, 4);
+#endif
 }
 
 int main(int argc, char **argv) {
@@ -351,6 +459,7 @@ int main(int argc, char **argv) {
         regions_and_their_ranks();
         tasks_of_all_kinds();
         locks_and_loops();
+        leagues_in_a_region();
         CHECK_EQUAL(ended_regions, regions);
         CHECK_EQUAL(ended_implicit_tasks, implicit_tasks);
         CHECK_EQUAL(ended_waits, waits);
@@ -358,6 +467,8 @@ int main(int argc, char **argv) {
     CHECK_EQUAL(initial_threads, 1);
     /* In the outer region (or league) all but the first, and in each one's inner region one. */
     CHECK_EQUAL(workers, (threads > 3 ? threads : 3) - 1 + (threads > 3 ? threads : 3));
+    leagues_of_one_and_of_many();
+    CHECK_EQUAL(ended_waits, waits);
     CHECK(get_unique_id() != get_unique_id());
     return report();
 }

@@ -124,5 +124,5 @@ COMITY_GOMP bool GOMP_teams4(unsigned least, unsigned most, unsigned limit, bool
 // teams on the host.
 COMITY_GOMP void GOMP_teams_reg(region_function function, void *data, unsigned teams, unsigned limit,
                                 unsigned) noexcept {
-    run_league(current(), function, data, teams, limit);
+    run_league(current(), {function, data, teams, limit, &gcc_abi, COMITY_OMPT_HERE});
 }

@@ -159,7 +159,7 @@ COMITY_KMP void __kmpc_fork_teams(const ident *, i32 count, microtask function, 
     COLLECT_ARGUMENTS(count, function)
     thread *t = current();
     const region_clauses said = take_clauses(t);
-    run_league(t, run_microtask, &call, said.teams, said.thread_limit);
+    run_league(t, {run_microtask, &call, said.teams, said.thread_limit, &llvm_abi, COMITY_OMPT_HERE});
 }
 
 COMITY_KMP i32 __kmpc_global_thread_num(const ident *) noexcept { return static_cast<i32>(current()->number); }

@@ -26,6 +26,9 @@ struct team_info {
     const void *caller; // where the region was opened
     unsigned flags;     // parallel_flag
     bool sections;
+    // At a root only, while it executes a team of a league.
+    league_region *league;
+    task_info *initial; // the team's initial task, if this is the region that the team has in it; else null
 };
 
 // Of what a tool takes for a thread: whatever has its own thread-local storage, so that a tool's own is right. Only the
@@ -59,6 +62,27 @@ inline task_info &info_of(task *what) noexcept {
     return t->tool ? *t->tool : make_info(t);
 }
 inline team_info &info_of(team *tm) noexcept { return tm->tool ? *tm->tool : make_info(tm); }
+
+// What the tool knows the region of the team's tasks by: teams of a league share theirs.
+tool_data &region_data_of(team *tm) noexcept;
+
+// The task enters the runtime from the frame; null: it is back.
+inline void enter_runtime(task_info &info, void *frame) noexcept {
+    info.frame.enter.pointer = frame;
+    info.frame.enter_flags = frame ? frame_runtime | frame_is_cfa : 0;
+}
+
+// A step of the way from a task outwards: a rank, or the initial task that is around the region of a league's team.
+struct enclosing {
+    thread *rank; // null: there is none
+    bool initial; // that team's
+
+    task_info &info(task *what) const noexcept { return initial ? *info_of(rank->team).initial : info_of(what); }
+    tool_data &region() const noexcept;
+    unsigned size() const noexcept;   // of the region
+    unsigned number() const noexcept; // in it
+};
+enclosing next_out(const enclosing &from) noexcept;
 
 // ---- Callbacks
 

@@ -88,36 +88,36 @@ int get_state(std::uint64_t *wait_id) noexcept {
 
 int get_parallel_info(int level, tool_data **data, int *size) noexcept {
     if (self == &nobody || !here) return 0;
-    thread *t = self;
-    for (; level > 0 && t; --level) t = t->team->parent;
-    if (!t || level < 0) return 0;
+    enclosing at{self, false};
+    for (; level > 0 && at.rank; --level) at = next_out(at);
+    if (!at.rank || level < 0) return 0;
     constexpr int known = 2;
-    if (data) *data = &info_of(t->team).data;
-    if (size) *size = static_cast<int>(t->size);
+    if (data) *data = &at.region();
+    if (size) *size = static_cast<int>(at.size());
     return known;
 }
 
 int get_task_info(int level, int *flags, tool_data **data, task_frame **frame, tool_data **region,
                   int *number) noexcept {
     if (self == &nobody || !here || level < 0) return 0;
-    thread *t = self;
-    task *what = t->task;
+    enclosing at{self, false};
+    task *what = at.rank->task;
     for (; level > 0; --level) {
         if (what->parent_task()) {
             what = info_of(what).below;
         } else {
-            t = t->team->parent;
-            if (!t) return 0;
-            what = t->task;
+            at = next_out(at);
+            if (!at.rank) return 0;
+            what = at.initial ? &at.rank->implicit : at.rank->task;
         }
     }
     constexpr int known = 2;
-    task_info &info = info_of(what);
+    task_info &info = at.info(what);
     if (flags) *flags = static_cast<int>(info.flags);
     if (data) *data = &info.data;
     if (frame) *frame = &info.frame;
-    if (region) *region = &info_of(t->team).data;
-    if (number) *number = static_cast<int>(t->rank);
+    if (region) *region = &at.region();
+    if (number) *number = static_cast<int>(at.number());
     return known;
 }
 

@@ -71,6 +71,20 @@ void implicit_task_begins(thread *t) noexcept;                       // by each 
 void call(thread *t, void (*function)(void *), void *data) noexcept; // the current task's code; switches if that does
 void implicit_task_waits(thread *t) noexcept;                        // the region's code has returned
 void implicit_task_ends(thread *t) noexcept;
+
+// A league, from its opener's league_begins to league_ends.
+struct league_region {
+    tool_data data{};
+    thread *opener = nullptr;
+    unsigned teams = 0;
+    bool has_regions = false; // abi_traits::teams_have_regions
+    const void *caller = nullptr;
+};
+void league_begins(league_region &l, place at) noexcept; // by the opener; the rest is filled in
+void league_ends(league_region &l) noexcept;
+// Executes a team on its initial thread, which has its numbers, and reports it. Switches if the team does.
+void run_team(thread *t, league_region &l, void (*function)(void *), void *data) noexcept;
+
 // A region of one rank whose code the program calls: by its rank, before that code and after the region.
 void serial_region_begins(thread *t, place at) noexcept;
 void serial_region_ends(thread *t) noexcept;

@@ -5,13 +5,8 @@
 namespace comity::openmp::ompt {
 namespace {
 
-void enter_runtime(task_info &info, void *frame) noexcept {
-    info.frame.enter.pointer = frame;
-    info.frame.enter_flags = frame ? frame_runtime | frame_is_cfa : 0;
-}
-
 tool_data *current_data() noexcept { return &info_of(self->task).data; }
-tool_data *region_data() noexcept { return &info_of(self->team).data; }
+tool_data *region_data() noexcept { return &region_data_of(self->team); }
 
 thread_state waiting_in(sync_kind kind) noexcept {
     switch (kind) {
@@ -34,13 +29,14 @@ thread_state waiting_in(sync_kind kind) noexcept {
 
 // The region is over when the barrier at its end is: it has no data there.
 tool_data *region_data_at(sync_kind kind, endpoint which) noexcept {
-    return kind == sync_kind::barrier_parallel && which == endpoint::end ? nullptr : region_data();
+    const bool at_its_end = kind == sync_kind::barrier_parallel || kind == sync_kind::barrier_teams;
+    return at_its_end && which == endpoint::end ? nullptr : region_data();
 }
 
 void begin_region(thread *parent, team *tm, unsigned requested, unsigned flags, place at) noexcept {
     task_info &around = info_of(parent->task);
     team_info &region = info_of(tm);
-    region = {{}, at.caller, flags | parallel_team, false};
+    region = {{}, at.caller, flags | parallel_team, false, nullptr, nullptr};
     enter_runtime(around, at.frame);
     tell<event::parallel_begin>(&around.data, &around.frame, &region.data, requested, static_cast<int>(region.flags),
                                 at.caller);
