@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-/* Calls f(a) and g(b), possibly at the same time, and returns when both have returned. f runs in the caller; g in the
- * caller too, after f, or on another hart, where it is nobody's thread (comity_thread_self gives NULL). Where: any
- * thread, context; outside a scheduler of threads it opens one meanwhile (comity_threads_begin), in a stackless thread
- * it calls one after the other, and when memory for the queue is gone too. May switch. */
+/* Calls f(a) and g(b), neither of them NULL, possibly at the same time, and returns when both have returned. f runs in
+ * the caller; g in the caller too, after f, or on another hart, where it is nobody's thread (comity_thread_self gives
+ * NULL). Where: any thread, context; outside a scheduler of threads it opens one meanwhile (comity_threads_begin), in a
+ * stackless thread it calls one after the other, and when memory for the queue is gone too. May switch. */
 COMITY_API void comity_fork_join(void (*f)(void *), void *a, void (*g)(void *), void *b);
 
 /* The same in two steps, so that a compiler may inline what stands between them:

@@ -98,13 +98,15 @@ COMITY_API int comity_pool_create_user(comity_pool_t **pool, comity_pool_access_
  * ended or got another order. EBUSY: units are in it. */
 COMITY_API int comity_pool_free(comity_pool_t *pool);
 
-/* A producer's. ENOMEM: nothing has happened. EINVAL: unit is NULL. Of a user's pool: what its push returned. */
+/* A producer's. ENOMEM: nothing has happened. EINVAL: pool or unit is NULL. Of a user's pool: what its push returned.
+ */
 COMITY_API int comity_pool_push(comity_pool_t *pool, comity_unit_t *unit);
 /* Pushes units[0 .. n) in this order, and stores in *pushed (which may be NULL) how many: with an error the first ones.
  */
 COMITY_API int comity_pool_push_many(comity_pool_t *pool, comity_unit_t *const *units, size_t n, size_t *pushed);
 
-/* A consumer's. Stores the next unit; NULL, and returns EAGAIN, if the pool is empty. */
+/* A consumer's. Stores the next unit; NULL, and returns EAGAIN, if the pool is empty. EINVAL: pool or unit is NULL.
+ */
 COMITY_API int comity_pool_pop(comity_pool_t *pool, comity_unit_t **unit);
 /* Stores at most n units in units[0 …), in the order of as many pops, and in *popped how many. Returns 0 also for none.
  */
@@ -114,7 +116,7 @@ COMITY_API int comity_pool_pop_many(comity_pool_t *pool, comity_unit_t **units, 
  * consumer's. ENOENT: it is not there, or somebody else has just taken it; ENOTSUP. */
 COMITY_API int comity_pool_remove(comity_pool_t *pool, comity_unit_t *unit);
 
-/* Units that are in the pool; exact while nobody uses it. Anybody. */
+/* Units that are in the pool; exact while nobody uses it; NULL has none. Anybody. */
 COMITY_API size_t comity_pool_size(const comity_pool_t *pool);
 COMITY_API int comity_pool_is_empty(const comity_pool_t *pool);
 

@@ -95,7 +95,8 @@ typedef struct comity_scheduler_info {
     unsigned most_harts; /* its limit */
     unsigned harts;      /* how many are in it and below it now */
 } comity_scheduler_info_t;
-/* Where: anywhere but a signal handler. Never switches. Returns 0, or EPERM: no scheduler of threads is current. */
+/* Where: anywhere but a signal handler. Never switches. Returns 0; EPERM: no scheduler of threads is current; EINVAL.
+ */
 COMITY_API int comity_scheduler_get_info(comity_scheduler_info_t *info);
 
 #ifdef __cplusplus

@@ -188,7 +188,8 @@ COMITY_API int comity_latch_timedwait(comity_latch_t *latch, int64_t deadline);
 
 /* ---- Continuations: a function that is called when something is set, instead of a context that waits for it. Storage
  * that must stay in place until the function is called or forget has returned 1. The function is called by whoever
- * sets, on his stack, after his last access to the object; so set may do whatever the functions do. */
+ * sets, on his stack, after his last access to the object; so set may do whatever the functions do;
+ * meanwhile he is not cancelled. */
 typedef struct comity_continuation {
     COMITY_ALIGN(8) unsigned char opaque_[128];
 } comity_continuation_t;

@@ -54,10 +54,14 @@ typedef struct comity_thread_attr {
     int detached; /* 1: nobody joins it; its resources are freed when it ends */
     unsigned char priority; /* 0 … 255, the higher, the sooner, under a scheduler that goes by it */
     int unwinds; /* 1: a cancellation point returns ECANCELED to the thread instead of ending it, so that it can leave
-                  * its frames by itself (comity/thread.hpp throws). Of threads made by comity_thread_prepare. */
+                  * its frames by itself (comity/thread.hpp throws). Of threads made by comity_thread_prepare.
+                  * COMITY_THREAD_UNWINDS_CXX: also, the thread's result is not the program's, so that
+                  * comity_thread_exit drops the value that it is given, but COMITY_THREAD_CANCELLED. */
     const int *harts;  /* its affinity: the numbers of `hart_count` harts that may run it, copied; not for stackless */
     size_t hart_count; /*   threads. 0: any hart may */
 } comity_thread_attr_t;
+
+#define COMITY_THREAD_UNWINDS_CXX 3
 
 /* The bytes for data in a thread's descriptor (comity_thread_prepare). */
 #define COMITY_THREAD_DATA 48
@@ -83,7 +87,8 @@ COMITY_API int comity_thread_create(comity_thread_t **thread, const comity_threa
 /* The same in two steps: prepare makes a thread whose fn will get `*data`, COMITY_THREAD_DATA bytes in the thread's
  * descriptor aligned to 16, which live until it is joined (detached: until it ends); launch makes it ready to run,
  * once. Where: context of a scheduler of threads, any thread. May switch.
- * Errors: as above, from prepare; launch: ENOMEM, then the thread is gone. */
+ * Errors: as above, from prepare; launch: ENOMEM, then the thread is gone; EINVAL: it was launched before, or was made
+ * by another function than prepare. */
 COMITY_API int comity_thread_prepare(comity_thread_t **thread, const comity_thread_attr_t *attr, void *(*fn)(void *),
                                      void **data);
 COMITY_API int comity_thread_launch(comity_thread_t *thread);
@@ -108,9 +113,11 @@ COMITY_API int comity_thread_launch_under(comity_thread_t *thread, struct comity
                                           struct comity_pool *pool);
 
 /* Waits for the thread's end, stores its result (NULL: not wanted) and frees it. A thread that has not started runs at
- * once, if the caller's hart has it at hand. A cancellation point where it has to wait. Where: any thread, context. May
- * switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment, or NULL; EDEADLK when it
- * is the caller. A handle that was joined is invalid: often EINVAL, but it may be another thread's by then. */
+ * once, if the caller's hart has it at hand. A cancellation point where it has to wait; while the caller itself runs
+ * the thread, which had not started, it does not wait and is not cancelled before that ends. Where: any thread,
+ * context. May switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment, or NULL;
+ * EDEADLK when it is the caller. A handle that was joined is invalid: often EINVAL, but it may be another thread's by
+ * then. */
 COMITY_API int comity_thread_join(comity_thread_t *thread, void **result);
 
 /* The thread frees itself when it ends; the handle becomes invalid. Where: any thread, context. Never switches; with
@@ -130,7 +137,8 @@ COMITY_API int comity_thread_sleep_until(int64_t deadline);
 COMITY_API int comity_thread_sleep_for(int64_t ns);
 
 /* Ends the calling thread with a result, as if its function had returned it, after its cleanup handlers; destructors of
- * C++ objects on its stack do not run. Where: in a thread. Aborts: elsewhere, and in a stackless thread. */
+ * C++ objects on its stack do not run. A comity::thread (comity/thread.hpp) has no result: the value is dropped, and
+ * its joiner finds no exception. Where: in a thread. Aborts: elsewhere, and in a stackless thread. */
 COMITY_API COMITY_NORETURN void comity_thread_exit(void *result);
 
 /* The calling thread, or NULL in code that no Comity thread runs. Where: anywhere. Never switches. */
@@ -143,7 +151,7 @@ COMITY_API comity_thread_t *comity_thread_self(void);
  * comity_thread_create, at which it stops. *made (NULL: not wanted): how many there are. */
 COMITY_API int comity_thread_create_many(comity_thread_t **threads, size_t n, const comity_thread_attr_t *attr,
                                          void *(*fn)(void *), void *args, size_t size, size_t *made);
-/* Joins all that are not NULL, the last first. results: n places, or NULL. Returns 0 or one of the errors of
+/* Joins all that are not NULL, the last first. results: n places, or NULL. Returns 0; EINVAL; or one of the errors of
  * comity_thread_join; the others are joined all the same, unless the caller was cancelled. */
 COMITY_API int comity_thread_join_many(comity_thread_t *const *threads, size_t n, void **results);
 /* Joins if the thread has ended, else returns EBUSY. Never waits. */
@@ -250,7 +258,8 @@ COMITY_API int comity_thread_set_name(comity_thread_t *thread, const char *name)
 /* Copies the name, cut to size - 1 bytes; the empty one when it has none. Returns 0 or EINVAL. */
 COMITY_API int comity_thread_name(const comity_thread_t *thread, char *buffer, size_t size);
 /* Its priority, 0 … 255; another one counts from the next time that the thread stands in line: when it has waited or
- * yields; where it stands now it stays. set_priority returns 0 or EINVAL. */
+ * yields; where it stands now it stays. set_priority returns 0 or EINVAL; priority of
+ * NULL is 0. */
 COMITY_API int comity_thread_set_priority(comity_thread_t *thread, unsigned char priority);
 COMITY_API unsigned char comity_thread_priority(const comity_thread_t *thread);
 /* What it was created with, but for its affinity (comity_thread_affinity), and its present priority. Returns 0 or
@@ -264,7 +273,8 @@ typedef enum comity_thread_state {
     COMITY_THREAD_SUSPENDED, /* until comity_thread_resume */
     COMITY_THREAD_ENDED
 } comity_thread_state_t;
-/* What it does at the moment, for people: but for ENDED it may be over when the function returns. */
+/* What it does at the moment, for people: but for ENDED it may be over when the function returns. NULL: ENDED.
+ */
 COMITY_API comity_thread_state_t comity_thread_state(const comity_thread_t *thread);
 
 #ifdef __cplusplus

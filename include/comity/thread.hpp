@@ -104,7 +104,7 @@ public:
                                      attr.own_tls,
                                      attr.detached,
                                      attr.priority,
-                                     1,
+                                     COMITY_THREAD_UNWINDS_CXX,
                                      attr.harts.data(),
                                      attr.harts.size()};
         void *data = nullptr;
@@ -241,7 +241,7 @@ private:
         if (error != 0) std::terminate();
         if (value == COMITY_THREAD_CANCELLED) return;
         if (const result thrown{static_cast<std::exception_ptr *>(value)}; thrown && std::uncaught_exceptions() == 0)
-            std::terminate();
+            std::rethrow_exception(*thrown); // out of a noexcept function: std::terminate says what it was
     }
     // Returns what was thrown, as a thread's result.
     template <class Call> static void *invoke(Call &call, bool detached) noexcept {

@@ -97,7 +97,7 @@ int comity_pool_free(comity_pool_t *p) {
 }
 
 int comity_pool_push(comity_pool_t *p, comity_unit_t *u) {
-    if (!u) return EINVAL;
+    if (!p || !u) return EINVAL;
     const visit v(p->push_side());
     return v.error() ? v.error() : p->f->push(p, inner(u));
 }
@@ -113,6 +113,7 @@ int comity_pool_push_many(comity_pool_t *p, comity_unit_t *const *units, size_t 
 }
 
 int comity_pool_pop(comity_pool_t *p, comity_unit_t **u) {
+    if (!p || !u) return EINVAL;
     const visit v(p->pop_side());
     *u = v.error() ? nullptr : reinterpret_cast<comity_unit_t *>(p->f->pop(p));
     return v.error() ? v.error() : *u ? 0 : EAGAIN;
@@ -134,8 +135,8 @@ int comity_pool_for_each(comity_pool_t *p, void (*fn)(void *, comity_unit_t *), 
     return v.error() ? v.error() : p->f->for_each(p, {fn, arg});
 }
 
-size_t comity_pool_size(const comity_pool_t *p) { return p->f->size(p); }
-int comity_pool_is_empty(const comity_pool_t *p) { return p->f->is_empty(p); }
+size_t comity_pool_size(const comity_pool_t *p) { return p ? p->f->size(p) : 0; }
+int comity_pool_is_empty(const comity_pool_t *p) { return !p || p->f->is_empty(p); }
 comity_pool_access_t comity_pool_access(const comity_pool_t *p) { return static_cast<comity_pool_access_t>(p->who); }
 comity_pool_order_t comity_pool_order(const comity_pool_t *p) { return static_cast<comity_pool_order_t>(p->which); }
 

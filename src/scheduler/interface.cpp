@@ -68,6 +68,7 @@ void comity_scheduler_notify(comity_scheduler_t *s) {
 }
 
 int comity_scheduler_get_info(comity_scheduler_info_t *info) {
+    if (!info) return EINVAL;
     work_stealing *s = current_scheduler();
     if (!s) return EPERM;
     info->kind = s->kind();

@@ -1,6 +1,7 @@
 // An event: set until it is reset. Contexts wait for it, and callbacks. Protocol "Event": README.md.
 #pragma once
 
+#include "comity/thread.h"
 #include "sync/leaving.hpp"
 #include "sync/wait_list.hpp"
 
@@ -16,7 +17,7 @@ public:
         set_.store(true, std::memory_order_release); // release[event]
         core::waiter *calls = waiters_.take_all();
         leaving_.leave();
-        wait_list::call_all(calls);
+        if (calls) run(calls);
     }
     void reset() noexcept { set_.store(false, std::memory_order_relaxed); }
     bool is_set() const noexcept { return set_.load(std::memory_order_acquire); } // acquire[event]
@@ -33,6 +34,13 @@ public:
     void wait_until_left() const noexcept { leaving_.wait(); }
 
 private:
+    // Nobody is cancelled in the middle of them: what they unwound would not be the setter's frames, and those that
+    // come after would never be called. A request takes effect when set has returned.
+    [[gnu::noinline]] static void run(core::waiter *calls) noexcept {
+        const int was_enabled = comity_thread_set_cancel(0);
+        wait_list::call_all(calls);
+        if (was_enabled == 1) comity_thread_set_cancel(1);
+    }
     std::atomic<bool> set_{false};
     leaving leaving_;
     wait_list waiters_;

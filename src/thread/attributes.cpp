@@ -12,7 +12,7 @@ namespace {
 
 // A glance from outside: what it reads may change at the same moment, but contexts and descriptors are never unmapped.
 COMITY_UNSANITIZED comity_thread_state_t glance(const thread *t) noexcept {
-    if (has_ended(t)) return COMITY_THREAD_ENDED;
+    if (has_ended(t) || is_freed(t)) return COMITY_THREAD_ENDED;
     const thread_extension *x = extension_of(t);
     if (x && (x->state.load(std::memory_order_relaxed) & ~thread_extension::bits) != 0) return COMITY_THREAD_SUSPENDED;
     if (t == own_thread()) return COMITY_THREAD_RUNNING;
@@ -35,7 +35,7 @@ const char *name_of(const core::context *c) noexcept {
 extern "C" {
 
 int comity_thread_set_name(comity_thread_t *handle, const char *name) {
-    if (!handle || !name) return EINVAL;
+    if (!handle || !name || is_freed(static_cast<thread *>(handle))) return EINVAL;
     thread_extension *x = extend(static_cast<thread *>(handle));
     if (!x) return ENOMEM;
     const std::size_t n = strnlen(name, COMITY_THREAD_NAME_MAX);
@@ -72,11 +72,13 @@ int comity_thread_get_attr(const comity_thread_t *t, comity_thread_attr_t *attr)
 }
 
 int comity_thread_set_priority(comity_thread_t *t, unsigned char priority) {
-    if (!t) return EINVAL;
+    if (!t || is_freed(static_cast<thread *>(t))) return EINVAL;
     t->set_rank(priority);
     return 0;
 }
-unsigned char comity_thread_priority(const comity_thread_t *t) { return t->rank(); }
+unsigned char comity_thread_priority(const comity_thread_t *t) { return t ? t->rank() : 0; }
 
-comity_thread_state_t comity_thread_state(const comity_thread_t *t) { return glance(static_cast<const thread *>(t)); }
+comity_thread_state_t comity_thread_state(const comity_thread_t *t) {
+    return t ? glance(static_cast<const thread *>(t)) : COMITY_THREAD_ENDED;
+}
 }

@@ -87,6 +87,7 @@ inline thread *take_descriptor(const unit_scheduler::slot &w) noexcept {
 // k: the calling carrier with a hart, or null.
 inline void give_back_descriptor(thread *t, const core::carrier *k) noexcept {
     hart_cache *own = k ? &own_cache(k) : nullptr;
+    t->join.begin(end_word::freed);
     if (own && own->descriptors.count < hart_cache::most_descriptors) [[likely]]
         return own->descriptors.push(t);
     share_descriptors(t, own);

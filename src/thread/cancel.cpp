@@ -75,6 +75,7 @@ int comity_thread_cancel(comity_thread_t *handle) {
     if (!handle) return EINVAL;
     auto *t = static_cast<thread *>(handle);
     if (has_ended(t)) return ESRCH;
+    if (is_freed(t)) return EINVAL; // else the request would be the next thread's
     thread_extension *x = extend(t);
     if (!x) return ENOMEM;
     std::uintptr_t before = 0;

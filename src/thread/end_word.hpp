@@ -19,6 +19,8 @@ public:
     static constexpr std::uintptr_t open = 0, ended = 1, looked_at = 2, detached = 3;
     // Or-ed to a context: its scheduler keeps an order, in which it waits its turn.
     static constexpr std::uintptr_t in_turn = 4;
+    // It was joined, and its descriptor is free: a handle that nobody should have any more.
+    static constexpr std::uintptr_t freed = in_turn;
     // Or-ed to the place (core::waiter) of one who waits with a deadline: it never goes on at once.
     static constexpr std::uintptr_t timed = in_turn | 1;
 

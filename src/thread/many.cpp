@@ -23,6 +23,7 @@ int comity_thread_create_many(comity_thread_t **threads, size_t n, const comity_
 
 // The newest first: those that have not started are at hand then.
 int comity_thread_join_many(comity_thread_t *const *threads, size_t n, void **results) {
+    if (!threads && n != 0) return EINVAL;
     int error = 0;
     for (std::size_t i = n; i-- > 0;) {
         if (!threads[i]) continue;
@@ -37,7 +38,7 @@ int comity_thread_tryjoin(comity_thread_t *handle, void **result) {
     const auto *t = static_cast<const thread *>(handle);
     if (!t) return EINVAL;
     if (t == own_thread()) return EDEADLK;
-    if (!has_ended(t)) return is_detached(t) ? EINVAL : EBUSY;
+    if (!has_ended(t)) return is_detached(t) || is_freed(t) ? EINVAL : EBUSY;
     return comity_thread_join(handle, result);
 }
 

@@ -70,7 +70,7 @@ int comity_thread_yield_to(comity_thread_t *handle) {
     auto *t = static_cast<thread *>(handle);
     if (!t) return EINVAL;
     if (t == own_thread()) return 0;
-    if (has_ended(t)) return ESRCH;
+    if (has_ended(t) || is_freed(t)) return ESRCH;
     place p;
     if (const int error = find_place(p)) return error;
     if (t->owner != p.work->owner) return EINVAL;

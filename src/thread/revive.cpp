@@ -35,7 +35,9 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
         return ENOMEM;
     }
     t->run = is_plain(t) ? how(t).run : how(t).run_special;
-    t->kind &= static_cast<std::uint8_t>(~thread::that_unwinds); // its frames are no longer those of who prepared it
+    // Its frames and its result are no longer those of who prepared it.
+    t->kind &= static_cast<std::uint8_t>(~(thread::that_unwinds | thread::that_drops_results));
+    t->kind |= thread::that_is_prepared;
     t->fn = fn;
     t->value = arg;
     t->owner = w->owner;

@@ -203,6 +203,7 @@ bool may_run(const thread *t, const carrier *k) noexcept {
         own.contexts[0].push(t->c);
     }
     if (result) *result = t->value;
+    t->join.begin(end_word::freed);
     own.descriptors.push(t);
     return 0;
 }
@@ -280,7 +281,7 @@ int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *att
     thread *t = nullptr;
     if (const int error = prepare(t, a, fn)) return error;
     t->value = t->data;
-    if (a.unwinds) t->kind |= thread::that_unwinds;
+    t->kind |= thread::prepared_kind(a.unwinds);
     if (data) *data = t->data;
     *out = t;
     return 0;
@@ -290,6 +291,8 @@ int comity_thread_launch(comity_thread_t *handle) {
     if (!handle) [[unlikely]]
         return EINVAL;
     auto *t = static_cast<thread *>(handle);
+    if (!t->is_prepared()) [[unlikely]]
+        return EINVAL;
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
     if (!w) [[unlikely]] {
@@ -299,6 +302,7 @@ int comity_thread_launch(comity_thread_t *handle) {
         }
         k = core::current_carrier();
     }
+    t->kind &= static_cast<std::uint8_t>(~thread::that_is_prepared);
     t->owner = w->owner; // which may be another one than where it was prepared
     if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
         announce_affinity(t);
@@ -360,7 +364,7 @@ void comity_thread_exit(void *result) {
                                          "comity_fork_end), which must return: the other half is still to be joined");
     if (!t) sys::fatal("comity_thread_exit", "the caller is not a thread of Comity");
     if (t->how == COMITY_TECHNIQUE_STACKLESS) sys::fatal("comity_thread_exit", "a stackless thread ends by returning");
-    t->value = result;
+    t->value = t->drops_results() && result != COMITY_THREAD_CANCELLED ? nullptr : result;
     if (t->extended.load(std::memory_order_relaxed)) end_extension(t);
     core::leave_handlers();
     if (is_on_joiner(t)) leave_joiner(t);

@@ -37,11 +37,18 @@ struct alignas(64) comity_thread : comity::unit {
     std::atomic<comity::interruption *> waits{nullptr};
     alignas(16) std::byte data[COMITY_THREAD_DATA];
 
-    // kind: it needs a full context; a cancellation point returns to it (attr.unwinds); its technique is eager.
-    static constexpr std::uint8_t with_tls = 1, that_unwinds = 2, that_has_context = 4;
+    // kind: it needs a full context; its technique is eager; a cancellation point returns to it, and its result is not
+    // the program's (both by attr.unwinds); it was prepared, and not launched yet.
+    static constexpr std::uint8_t with_tls = 1, that_has_context = 2, that_unwinds = 4, that_drops_results = 8,
+                                  that_is_prepared = 16;
+    static std::uint8_t prepared_kind(int unwinds) noexcept {
+        return static_cast<std::uint8_t>((unwinds & 3) << 2 | that_is_prepared);
+    }
     bool own_tls() const noexcept { return kind & with_tls; }
     bool has_context() const noexcept { return kind & that_has_context; }
     bool unwinds() const noexcept { return kind & that_unwinds; }
+    bool drops_results() const noexcept { return kind & that_drops_results; }
+    bool is_prepared() const noexcept { return kind & that_is_prepared; }
 };
 
 namespace comity {
@@ -84,6 +91,8 @@ void end_extension(thread *t) noexcept;
 }
 
 inline bool has_ended(const thread *t) noexcept { return t->join.get() == end_word::ended; }
+// A handle that was joined, and no other thread has got the descriptor yet.
+inline bool is_freed(const thread *t) noexcept { return t->join.get() == end_word::freed; }
 inline bool is_detached(const thread *t) noexcept { return t->join.get() == end_word::detached; }
 // Waits until it has ended. Returns 0 or the error number of joining it. A cancellation point. May switch.
 int wait_for_end(thread *t, std::uintptr_t state) noexcept;

@@ -99,7 +99,7 @@ int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_threa
     core::leave_comity(k);
     if (error != 0) return error;
     t->value = t->data;
-    if (a.unwinds) t->kind |= comity::thread::that_unwinds;
+    t->kind |= comity::thread::prepared_kind(a.unwinds);
     if (data) *data = t->data;
     *out = t;
     return 0;
@@ -107,6 +107,10 @@ int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_threa
 
 int comity_thread_launch_under(comity_thread_t *thread, struct comity_scheduler *scheduler, struct comity_pool *pool) {
     const int error = thread ? bad_scheduler(scheduler, pool) : EINVAL;
-    return error ? error : launch_under(static_cast<comity::thread *>(thread), unwrap(scheduler), pool);
+    if (error) return error;
+    auto *t = static_cast<comity::thread *>(thread);
+    if (!t->is_prepared()) return EINVAL;
+    t->kind &= static_cast<std::uint8_t>(~comity::thread::that_is_prepared);
+    return launch_under(t, unwrap(scheduler), pool);
 }
 }

@@ -1,7 +1,8 @@
 // Values that somebody sets and others wait for: eventual<T>, promise<T> and future<T>. Waiting may switch. Instead of
 // waiting one may leave a continuation (future::then) or co_await: then no thread blocks. A continuation and a
 // coroutine go on in the thread that sets the value, inside its call of set; or, if the value is there already, at once
-// in the thread that asked. So set does whatever they do, and a chain of them runs on one stack.
+// in the thread that asked. So set does whatever they do, and a chain of them runs on one stack. They are never
+// cancelled: a request to cancel the thread that runs them takes effect at its first cancellation point after that.
 #pragma once
 
 #include "comity/core/cxx20.hpp" // first: nothing else would compile
@@ -28,6 +29,20 @@ namespace detail {
 
 template <class T> struct coroutine_base;
 template <class T> struct coroutine;
+
+// The calling thread runs what is not its own function: cancelled in there, it would leave the wrong frames.
+class without_cancellation {
+public:
+    without_cancellation() noexcept : was_enabled_(comity_thread_set_cancel(0)) {}
+    without_cancellation(const without_cancellation &) = delete;
+    without_cancellation &operator=(const without_cancellation &) = delete;
+    ~without_cancellation() {
+        if (was_enabled_ == 1) comity_thread_set_cancel(1);
+    }
+
+private:
+    int was_enabled_;
+};
 
 // What a coroutine stands on while it waits for an event.
 class awaiter {
@@ -196,7 +211,10 @@ public:
             ready.state_ = std::move(own);
             out->set_from([&]() -> result { return apply(*call, std::move(ready)); });
         };
-        if (!comity_event_on_set(&s->ready, &s->place, run_continuation, s)) run_continuation(s);
+        if (!comity_event_on_set(&s->ready, &s->place, run_continuation, s)) {
+            const detail::without_cancellation meanwhile;
+            run_continuation(s);
+        }
         return next;
     }
 
@@ -273,7 +291,7 @@ public:
         state_->put_exception(std::move(e));
         publish();
     }
-    // What f returns or throws.
+    // What f returns or throws; but `cancelled` leaves this function, and nothing is set.
     template <class F> void set_from(F &&f) {
         std::exception_ptr thrown;
         try {
@@ -282,6 +300,8 @@ public:
             else
                 set_value(std::invoke(f));
             return;
+        } catch (const cancelled &) {
+            throw; // it is the calling thread's own, and nobody else's to get
         } catch (...) {
             thrown = std::current_exception();
         }
@@ -306,7 +326,15 @@ namespace detail {
 template <class T> struct coroutine_base {
     promise<T> result;
     future<T> get_return_object() { return result.get_future(); }
-    std::suspend_never initial_suspend() const noexcept { return {}; }
+    auto initial_suspend() const noexcept {
+        struct starts : std::suspend_always {
+            void await_suspend(std::coroutine_handle<> self) const {
+                const without_cancellation meanwhile;
+                self.resume(); // afterwards it may be gone
+            }
+        };
+        return starts();
+    }
     void unhandled_exception() { result.state_->put_exception(std::current_exception()); }
     auto final_suspend() const noexcept {
         struct ends : std::suspend_always {

@@ -223,3 +223,102 @@ TEST(eventual, is_set_once_and_read_by_all) {
     e.set("again");
     EXPECT_EQ(*e.test(), "again");
 }
+
+// ---- A request to cancel the thread that runs what others left there
+
+namespace {
+
+comity::future<int> sleeps_after(comity::future<int> f, comity::event &in) {
+    const int value = co_await f;
+    in.set();
+    comity::this_thread::sleep_for(5ms);
+    co_return value;
+}
+comity::future<int> sleeps_at_once(comity::event &in) {
+    in.set();
+    comity::this_thread::sleep_for(5ms);
+    co_return 3;
+}
+
+// A thread that is cancelled within f, which sets `in`, and at its next cancellation point ends.
+template <class F> void is_cancelled_after(comity::event &in, F f) {
+    bool done = false, went_on = false;
+    comity::thread t([&] {
+        f();
+        done = true;
+        comity::this_thread::cancellation_point();
+        went_on = true;
+    });
+    in.wait();
+    EXPECT_TRUE(t.cancel());
+    EXPECT_THROW(t.join(), std::system_error);
+    EXPECT_TRUE(done);
+    EXPECT_FALSE(went_on);
+}
+
+} // namespace
+
+TEST(cancelled_setter, runs_continuations_first) {
+    const comity::threads scope;
+    comity::promise<int> p;
+    comity::event in;
+    auto g = p.get_future().then([&in](int i) {
+        in.set();
+        comity::this_thread::sleep_for(5ms);
+        return i;
+    });
+    is_cancelled_after(in, [&p] { p.set_value(3); });
+    comity::thread innocent([&g] { EXPECT_EQ(g.get(), 3); });
+    EXPECT_NO_THROW(innocent.join());
+}
+
+TEST(cancelled_setter, runs_coroutines_first) {
+    const comity::threads scope;
+    comity::promise<int> p;
+    comity::event in;
+    auto g = sleeps_after(p.get_future(), in);
+    is_cancelled_after(in, [&p] { p.set_value(3); });
+    EXPECT_EQ(g.get(), 3);
+}
+
+TEST(cancelled_caller, runs_a_coroutine_first_that_starts) {
+    const comity::threads scope;
+    comity::event in;
+    comity::future<int> g;
+    is_cancelled_after(in, [&] { g = sleeps_at_once(in); });
+    EXPECT_EQ(g.get(), 3);
+}
+
+TEST(cancelled_caller, runs_a_continuation_first_whose_value_is_there) {
+    const comity::threads scope;
+    comity::promise<int> p;
+    p.set_value(3);
+    comity::event in;
+    comity::future<void> g;
+    is_cancelled_after(in, [&] {
+        g = p.get_future().then([&in](int) {
+            in.set();
+            comity::this_thread::sleep_for(5ms);
+        });
+    });
+    EXPECT_NO_THROW(g.get());
+}
+
+TEST(set_from, does_not_keep_that_the_caller_was_cancelled) {
+    const comity::threads scope;
+    comity::future<void> g;
+    comity::event in;
+    comity::thread t([&] {
+        comity::promise<void> p;
+        g = p.get_future();
+        p.set_from([&in] {
+            in.set();
+            comity::this_thread::sleep_for(1h);
+        });
+        ADD_FAILURE() << "it went on";
+    });
+    in.wait();
+    EXPECT_TRUE(t.cancel());
+    EXPECT_THROW(t.join(), std::system_error);
+    EXPECT_EQ(future_error_of([&g] { g.get(); }), value_of(std::future_errc::broken_promise));
+}

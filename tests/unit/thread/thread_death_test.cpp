@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace {
 class thread_death : public testing::Test {
 protected:
@@ -28,6 +30,7 @@ TEST_F(thread_death, end_in_a_thread_names_the_call) {
 
 TEST_F(thread_death, an_exception_that_nobody_joins_ends_the_program) {
     EXPECT_DEATH({ comity::thread t([] { throw 1; }); }, "terminate");
+    EXPECT_DEATH({ comity::thread t([] { throw std::runtime_error("lost"); }); }, "lost");
     EXPECT_DEATH(
         {
             const comity::threads scope;
