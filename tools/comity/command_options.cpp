@@ -56,7 +56,7 @@ void print_markdown() {
         "answered\nby one line on standard error and the default; it never ends the program. Where a program runs "
         "with the rights of\nanother user (set-user-id), the environment is ignored.\n\n"
         "OpenMP programs have `OMP_NUM_THREADS`, `OMP_STACKSIZE` and the like besides: "
-        "[which of them have an effect](openmp.md#environment-variables).\n\n");
+        "[which of them have an effect](personality/openmp.md#environment-variables).\n\n");
     print_rows(false);
     fmt::print("\nSet by `comity run` itself, for the libraries that it loads:\n\n");
     print_rows(true);

@@ -5,6 +5,7 @@
 
 #define NOT_SERVED(NAME)                                                                                               \
     COMITY_GOMP void NAME() {                                                                                          \
-        comity::sys::fatal(#NAME, "not served yet (docs/openmp.md says what is); run the program without Comity");     \
+        comity::sys::fatal(                                                                                            \
+            #NAME, "not served yet (docs/personality/openmp.md says what is); run the program without Comity");        \
     }
 #include "personality/openmp/gomp/not_served.def"

@@ -6,6 +6,7 @@
 
 #define NOT_SERVED(NAME)                                                                                               \
     COMITY_KMP void NAME() {                                                                                           \
-        comity::sys::fatal(#NAME, "not served yet (docs/openmp.md says what is); run the program without Comity");     \
+        comity::sys::fatal(                                                                                            \
+            #NAME, "not served yet (docs/personality/openmp.md says what is); run the program without Comity");        \
     }
 #include "personality/openmp/kmp/not_served.def"
