@@ -1,5 +1,5 @@
-"""The plot of a suite: how many times faster than the baseline each runtime is, a group of bars a row, on a logarithmic axis. A suite
-whose baseline is Comity is drawn the other way round: how many times Comity's cost each has."""
+"""The plot of a suite: how many times faster than the baseline each runtime is, a row a case and a dot a runtime, on a logarithmic
+axis. A suite whose baseline is Comity is drawn the other way round: how many times Comity's cost each has."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from .report import Results, judged_values
 
 COLOURS = {"libgomp-default": "#b8b8b8", "libomp": "#e08a2e", "clang-libomp": "#f0c08a", "bolt": "#6a9f58", "comity": "#1f5fa8",
            "comity-preload": "#86b4e3", "comity-clang": "#5b8fc9"}
+MARKERS = "osD^vPXp<>"  # beside the colours, for those who do not see them
 TIMES = ("us", "ns", "seconds")  # metrics that a ratio of says how many times faster
 LIBRARY_COLOURS = {"comity-pair": "#86b4e3", "pthread": "#555555", "boost_fiber": "#8c6bb1", "tbb": "#2a9d8f", "libgomp": "#b8b8b8",
                    "libomp": "#e08a2e", "rayon": "#c0504d", "go": "#4bacc6", "argobots": "#6a9f58", "argobots-deques": "#a5c99a", "massivethreads": "#9bbb59",
@@ -49,10 +50,10 @@ def draw(path: Path, suite: Suite, contenders: Mapping[str, Contender], results:
     rows = (costs if cost else speedups)(suite, names, results)
     axis = "time or space over {} (logarithmic; right of 1: Comity wins)" if cost else "times faster than {} (logarithmic)"
     heading = f"{suite.title}\n{caption}"
-    return _draw_bars(path, heading, axis.format(contenders[suite.baseline].title) if rows else "", rows, names, colours, contenders)
+    return _draw_dots(path, heading, axis.format(contenders[suite.baseline].title) if rows else "", rows, names, colours, contenders)
 
 
-def _draw_bars(path: Path, heading: str, axis: str, rows: Sequence[Tuple[str, Mapping[str, float]]], names: Sequence[str],
+def _draw_dots(path: Path, heading: str, axis: str, rows: Sequence[Tuple[str, Mapping[str, float]]], names: Sequence[str],
                colours: Mapping[str, str], contenders: Mapping[str, Contender]) -> bool:
     try:
         import matplotlib
@@ -60,30 +61,25 @@ def _draw_bars(path: Path, heading: str, axis: str, rows: Sequence[Tuple[str, Ma
         import matplotlib.pyplot as pyplot
     except ImportError:
         return False
-    names = [name for name in names if any(name in row for _, row in rows)]
+    rows = [(title, found) for title, found in rows if any(name in found for name in names)]
+    names = [name for name in names if any(name in found for _, found in rows)]
     if not rows or not names:
         return False
-    # A row is as high as it has bars: many contenders take part in a few rows only.
-    heights = [0.25 + 0.8 * sum(name in found for name in names) / len(names) for _, found in rows]
-    tops = [sum(heights[:row]) for row in range(len(rows))]
-    height = 0.8 / len(names)
-    figure, axes = pyplot.subplots(figsize=(9, 1.2 + max(0.5, 0.09 * len(names)) * sum(heights)), dpi=120)
-    for name in names:
-        at = [tops[row] + height * [one for one in names if one in found].index(name) for row, (_, found) in enumerate(rows) if name in found]
-        widths = [found[name] for _, found in rows if name in found]
-        drawn = axes.barh(at, [width - 1 for width in widths], height=height, left=1, color=colours[name], label=contenders[name].title)
-        axes.bar_label(drawn, [f" {width:,.3g}×" if width < 1000 else f" {width:,.0f}×" for width in widths],
-                       fontsize=7 if len(names) < 8 else 5)
+    figure, axes = pyplot.subplots(figsize=(10, 1.6 + 0.26 * len(rows)), dpi=110)
+    for number, name in enumerate(names):
+        points = [(found[name], row) for row, (_, found) in enumerate(rows) if name in found]
+        axes.scatter(*zip(*points), s=36, marker=MARKERS[number % len(MARKERS)], color=colours[name], edgecolors="white", linewidths=0.4,
+                     label=contenders[name].title, zorder=3)
     axes.set_xscale("log")
-    axes.set_yticks([top + (tall - 0.25) / 2 - height / 2 for top, tall in zip(tops, heights)], [title for title, _ in rows], fontsize=8)
-    axes.margins(y=0.01)
-    axes.invert_yaxis()
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}×")
+    axes.set_yticks(range(len(rows)), [title for title, _ in rows], fontsize=8)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.8)
     axes.axvline(1, color="black", linewidth=0.8)
-    low, high = axes.get_xlim()
-    axes.set_xlim(low / 1.5, high * 2)
+    axes.tick_params(labelsize=8)
     axes.set_xlabel(axis, fontsize=8)
     axes.set_title(heading, fontsize=9)
-    axes.legend(fontsize=8 if len(names) < 8 else 6, loc="best")
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Software": None})
