@@ -5,7 +5,7 @@
 #include "sys/message.hpp"
 #include "thread/cache.hpp"
 #include "thread/interruption.hpp"
-#include "thread/technique/technique.hpp"
+#include "thread/prepare.hpp"
 
 #include <cerrno>
 
@@ -55,19 +55,14 @@ void take_turns(const comity_thread_attr_t &a) noexcept {
     if (w && techniques[a.technique].start && is_turn(w->created)) comity_thread_yield();
 }
 
-// Whatever can fail for want of memory fails here, but for the context that lazy techniques take at the start.
 [[gnu::noinline]] int prepare(thread *&made, const comity_thread_attr_t &a, void *(*fn)(void *)) noexcept {
     slot *w = work_for_caller();
     thread *t = w ? take_descriptor(*w) : nullptr;
     if (!t) return ENOMEM;
-    dress(t, w->owner, a, fn);
     made = t;
     carrier *k = core::current_carrier();
-    int error = a.hart_count != 0 ? set_affinity(t, a.harts, a.hart_count) : 0;
-    if (error == 0 && (!how(t).eager || (t->c = take_context(t, k, error)))) return 0;
-    if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
-    give_back_descriptor(t, k);
-    if (w->owner->implicit) end_if_idle(k);
+    const int error = equip(t, w->owner, a, fn, k);
+    if (error != 0 && w->owner->implicit) end_if_idle(k);
     return error;
 }
 
@@ -280,18 +275,13 @@ int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *att
     take_turns(a);
     thread *t = nullptr;
     if (const int error = prepare(t, a, fn)) return error;
-    t->value = t->data;
-    t->kind |= thread::prepared_kind(a.unwinds);
-    if (data) *data = t->data;
-    *out = t;
+    hand_out_prepared(t, a.unwinds, out, data);
     return 0;
 }
 
 int comity_thread_launch(comity_thread_t *handle) {
-    if (!handle) [[unlikely]]
-        return EINVAL;
-    auto *t = static_cast<thread *>(handle);
-    if (!t->is_prepared()) [[unlikely]]
+    thread *t = take_prepared(handle);
+    if (!t) [[unlikely]]
         return EINVAL;
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
@@ -302,7 +292,6 @@ int comity_thread_launch(comity_thread_t *handle) {
         }
         k = core::current_carrier();
     }
-    t->kind &= static_cast<std::uint8_t>(~thread::that_is_prepared);
     t->owner = w->owner; // which may be another one than where it was prepared
     if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
         announce_affinity(t);

@@ -41,7 +41,7 @@ struct alignas(64) comity_thread : comity::unit {
     // the program's (both by attr.unwinds); it was prepared, and not launched yet.
     static constexpr std::uint8_t with_tls = 1, that_has_context = 2, that_unwinds = 4, that_drops_results = 8,
                                   that_is_prepared = 16;
-    static std::uint8_t prepared_kind(int unwinds) noexcept {
+    static constexpr std::uint8_t prepared_kind(int unwinds) noexcept {
         return static_cast<std::uint8_t>((unwinds & 3) << 2 | that_is_prepared);
     }
     bool own_tls() const noexcept { return kind & with_tls; }

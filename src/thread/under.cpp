@@ -1,6 +1,5 @@
 // Threads that are created for another scheduler than the caller's. README.md, "From outside".
-#include "thread/extension.hpp"
-#include "thread/technique/technique.hpp"
+#include "thread/prepare.hpp"
 
 #include "comity/pool.h"
 #include "core/runtime.hpp"
@@ -47,13 +46,8 @@ int prepare_under(unit_scheduler *s, thread *&made, const comity_thread_attr_t &
     hart_cache &cache = own_cache(k);
     thread *t = cache.descriptors.pop();
     if (!t && !(t = make_descriptors(cache))) return ENOMEM;
-    dress(t, s, a, fn);
     made = t;
-    int error = a.hart_count != 0 ? set_affinity(t, a.harts, a.hart_count) : 0;
-    if (error == 0 && (!how(t).eager || (t->c = take_context(t, k, error)))) return 0;
-    if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
-    give_back_descriptor(t, k);
-    return error;
+    return equip(t, s, a, fn, k);
 }
 
 int bad_scheduler(struct comity_scheduler *s, const comity_pool_t *pool) noexcept {
@@ -98,19 +92,13 @@ int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_threa
     const int error = prepare_under(unwrap(scheduler), t, a, fn, k);
     core::leave_comity(k);
     if (error != 0) return error;
-    t->value = t->data;
-    t->kind |= comity::thread::prepared_kind(a.unwinds);
-    if (data) *data = t->data;
-    *out = t;
+    hand_out_prepared(t, a.unwinds, out, data);
     return 0;
 }
 
-int comity_thread_launch_under(comity_thread_t *thread, struct comity_scheduler *scheduler, struct comity_pool *pool) {
-    const int error = thread ? bad_scheduler(scheduler, pool) : EINVAL;
-    if (error) return error;
-    auto *t = static_cast<comity::thread *>(thread);
-    if (!t->is_prepared()) return EINVAL;
-    t->kind &= static_cast<std::uint8_t>(~comity::thread::that_is_prepared);
-    return launch_under(t, unwrap(scheduler), pool);
+int comity_thread_launch_under(comity_thread_t *handle, struct comity_scheduler *scheduler, struct comity_pool *pool) {
+    if (const int error = bad_scheduler(scheduler, pool)) return error;
+    thread *t = take_prepared(handle);
+    return t ? launch_under(t, unwrap(scheduler), pool) : EINVAL;
 }
 }
