@@ -117,10 +117,6 @@ template <bool eager> void leave_to_newest(thread *t, unit_scheduler::slot *w) n
     core::exit_start(t->c, get_context<eager>(next, t->c->on), run_and_leave, next, finish_behind, t);
 }
 
-} // namespace
-
-namespace {
-
 [[noreturn, gnu::noinline]] void end_and_leave(thread *t) noexcept {
     core::carrier *k = t->c->on;
     unit_scheduler::slot *w = work_of(k);
