@@ -6,6 +6,7 @@
 #include "comity/core.hpp"
 #include "comity/thread.h"
 #include "comity/thread/cancelled.hpp"
+#include "comity/thread/without_cancellation.hpp"
 
 #include <chrono>
 #include <compare>
@@ -233,9 +234,8 @@ private:
         void *value = nullptr;
         int error = comity_thread_join(handle_, &value);
         if (error == static_cast<int>(std::errc::operation_canceled)) {
-            comity_thread_set_cancel(0);
+            const detail::without_cancellation meanwhile;
             error = comity_thread_join(handle_, &value);
-            comity_thread_set_cancel(1);
         }
         handle_ = nullptr;
         if (error != 0) std::terminate();

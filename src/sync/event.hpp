@@ -1,7 +1,7 @@
 // An event: set until it is reset. Contexts wait for it, and callbacks. Protocol "Event": README.md.
 #pragma once
 
-#include "comity/thread.h"
+#include "comity/thread/without_cancellation.hpp"
 #include "sync/leaving.hpp"
 #include "sync/wait_list.hpp"
 
@@ -34,12 +34,10 @@ public:
     void wait_until_left() const noexcept { leaving_.wait(); }
 
 private:
-    // Nobody is cancelled in the middle of them: what they unwound would not be the setter's frames, and those that
-    // come after would never be called. A request takes effect when set has returned.
+    // A callback that was cancelled would also keep those that come after it from being called.
     [[gnu::noinline]] static void run(core::waiter *calls) noexcept {
-        const int was_enabled = comity_thread_set_cancel(0);
+        const detail::without_cancellation meanwhile;
         wait_list::call_all(calls);
-        if (was_enabled == 1) comity_thread_set_cancel(1);
     }
     std::atomic<bool> set_{false};
     leaving leaving_;

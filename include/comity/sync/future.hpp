@@ -8,6 +8,7 @@
 #include "comity/core/cxx20.hpp" // first: nothing else would compile
 
 #include "comity/sync.hpp"
+#include "comity/thread/without_cancellation.hpp"
 
 #include <atomic>
 #include <coroutine>
@@ -29,20 +30,6 @@ namespace detail {
 
 template <class T> struct coroutine_base;
 template <class T> struct coroutine;
-
-// The calling thread runs what is not its own function: cancelled in there, it would leave the wrong frames.
-class without_cancellation {
-public:
-    without_cancellation() noexcept : was_enabled_(comity_thread_set_cancel(0)) {}
-    without_cancellation(const without_cancellation &) = delete;
-    without_cancellation &operator=(const without_cancellation &) = delete;
-    ~without_cancellation() {
-        if (was_enabled_ == 1) comity_thread_set_cancel(1);
-    }
-
-private:
-    int was_enabled_;
-};
 
 // What a coroutine stands on while it waits for an event.
 class awaiter {
