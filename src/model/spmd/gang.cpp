@@ -58,8 +58,7 @@ void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
     join_without_hart();
     if (generation == core::generation()) await_promoted(ranks);
     busy = false;
-    if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
-        send_back(master);
+    return_to_place(master);
 }
 
 // The master has no hart, or has none any more: it sleeps on its own kernel thread until all have ended.

@@ -120,8 +120,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
         await_promoted(ranks);
     c->on->carried ? leave_region(c->on) : leave_without_hart(); // also in the join: a promoted rank made it ready
     busy = false;
-    if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
-        send_back(c);
+    return_to_place(c);
     if (reported) report(-reported);
 }
 

@@ -96,6 +96,11 @@ public:
         if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
             send(k, rank);
     }
+    // The master goes on behind the region: his kernel thread goes back to where he is bound outside.
+    static void return_to_place(context *master) noexcept {
+        if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
+            send_back(master);
+    }
     void leave_places(carrier *k) noexcept {
         if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
             send_away(k);
