@@ -29,7 +29,7 @@ void begin_region(thread *t, league_region &l, watched_team &w) noexcept {
     void *frame = __builtin_frame_address(0);
     w.initial.frame.exit.pointer = frame;
     w.initial.frame.exit_flags = frame_runtime | frame_is_pointer;
-    enter_runtime(w.initial, frame);
+    w.initial.frame.enter.pointer = frame;
     w.initial.frame.enter_flags = frame_runtime | frame_is_pointer;
     w.region = {{}, l.caller, region_flags, false, &l, &w.initial};
     tell<event::parallel_begin>(&w.initial.data, &w.initial.frame, &w.region.data, 1U, static_cast<int>(region_flags),
@@ -52,11 +52,10 @@ void end_region(thread *t, league_region &l, watched_team &w) noexcept {
 void end_initial_task(thread *t, league_region &l, watched_team &w) noexcept {
     if (l.teams > 1) {
         const void *caller = t->team_number == 0 ? l.caller : nullptr;
-        for (const endpoint which : {endpoint::begin, endpoint::end}) {
-            if (which == endpoint::begin) sync_region(sync_kind::barrier_teams, which, caller);
-            sync_wait(sync_kind::barrier_teams, which, caller);
-            if (which == endpoint::end) sync_region(sync_kind::barrier_teams, which, caller);
-        }
+        sync_region(sync_kind::barrier_teams, endpoint::begin, caller);
+        sync_wait(sync_kind::barrier_teams, endpoint::begin, caller);
+        sync_wait(sync_kind::barrier_teams, endpoint::end, caller);
+        sync_region(sync_kind::barrier_teams, endpoint::end, caller);
     }
     tell<event::implicit_task>(endpoint::end, nullptr, &w.initial.data, 0U, t->team_number, int{task_initial});
     mine().state = w.initial.state_before;
