@@ -24,10 +24,27 @@ using std::size_t;
 
 namespace {
 
-// kmp_set_library: what is said is given back; `serial` makes regions of one rank. 0: what KMP_LIBRARY says.
-enum library_kind : int { serial = 1, turnaround = 2, throughput = 3 };
-std::atomic<int> library_said{0};
+// kmp_set_library: what is said is given back; `serial` makes regions of one rank. 0: what KMP_LIBRARY said holds.
+using library_kind = process_icvs::library_kind;
+std::atomic<library_kind> library_said{};
 std::atomic<unsigned> ranks_before_serial{0};
+
+library_kind library() noexcept {
+    const library_kind said = library_said.load(std::memory_order_relaxed);
+    return said == library_kind{} ? process.library : said;
+}
+
+void set_library(library_kind kind) noexcept {
+    const library_kind before = library();
+    library_said.store(kind, std::memory_order_relaxed);
+    if (kind == before) return;
+    if (kind == library_kind::serial) {
+        ranks_before_serial.store(icv_of(self).num_threads, std::memory_order_relaxed);
+        own_icv().num_threads = 1;
+    } else if (before == library_kind::serial) {
+        own_icv().num_threads = ranks_before_serial.load(std::memory_order_relaxed);
+    }
+}
 
 // How long an idle thread spins, in milliseconds; -1: nobody said. Here for the whole process.
 std::atomic<int> blocktime_said{-1};
@@ -105,24 +122,14 @@ COMITY_KMP int kmp_get_blocktime() noexcept {
     return said < 0 ? initial_blocktime() : said;
 }
 
-COMITY_KMP int kmp_get_library() noexcept {
-    const int said = library_said.load(std::memory_order_relaxed);
-    return said ? said : static_cast<int>(process.library);
-}
+COMITY_KMP int kmp_get_library() noexcept { return static_cast<int>(library()); }
 COMITY_KMP void kmp_set_library(int kind) noexcept {
-    if (kind < serial || kind > throughput) return;
-    const int before = kmp_get_library();
-    library_said.store(kind, std::memory_order_relaxed);
-    if (kind == serial && before != serial) {
-        ranks_before_serial.store(icv_of(self).num_threads, std::memory_order_relaxed);
-        own_icv().num_threads = 1;
-    } else if (kind != serial && before == serial) {
-        own_icv().num_threads = ranks_before_serial.load(std::memory_order_relaxed);
-    }
+    if (kind >= static_cast<int>(library_kind::serial) && kind <= static_cast<int>(library_kind::throughput))
+        set_library(static_cast<library_kind>(kind));
 }
-COMITY_KMP void kmp_set_library_serial() noexcept { kmp_set_library(serial); }
-COMITY_KMP void kmp_set_library_turnaround() noexcept { kmp_set_library(turnaround); }
-COMITY_KMP void kmp_set_library_throughput() noexcept { kmp_set_library(throughput); }
+COMITY_KMP void kmp_set_library_serial() noexcept { set_library(library_kind::serial); }
+COMITY_KMP void kmp_set_library_turnaround() noexcept { set_library(library_kind::turnaround); }
+COMITY_KMP void kmp_set_library_throughput() noexcept { set_library(library_kind::throughput); }
 
 COMITY_KMP int kmp_get_num_known_threads() noexcept { return static_cast<int>(threads_known()); }
 
@@ -195,9 +202,9 @@ COMITY_KMP void kmp_set_blocktime_(const int *milliseconds) noexcept { kmp_set_b
 COMITY_KMP int kmp_get_blocktime_() noexcept { return kmp_get_blocktime(); }
 COMITY_KMP void kmp_set_library_(const int *kind) noexcept { kmp_set_library(*kind); }
 COMITY_KMP int kmp_get_library_() noexcept { return kmp_get_library(); }
-COMITY_KMP void kmp_set_library_serial_() noexcept { kmp_set_library(serial); }
-COMITY_KMP void kmp_set_library_turnaround_() noexcept { kmp_set_library(turnaround); }
-COMITY_KMP void kmp_set_library_throughput_() noexcept { kmp_set_library(throughput); }
+COMITY_KMP void kmp_set_library_serial_() noexcept { set_library(library_kind::serial); }
+COMITY_KMP void kmp_set_library_turnaround_() noexcept { set_library(library_kind::turnaround); }
+COMITY_KMP void kmp_set_library_throughput_() noexcept { set_library(library_kind::throughput); }
 COMITY_KMP int kmp_get_num_known_threads_() noexcept { return kmp_get_num_known_threads(); }
 COMITY_KMP void kmp_set_disp_num_buffers_(const int *) noexcept {}
 COMITY_KMP void kmp_set_defaults_(const char *text, int length) noexcept {
