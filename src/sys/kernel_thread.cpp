@@ -61,18 +61,28 @@ std::size_t usable_stack_size(std::size_t wanted) noexcept {
     return (size + page - 1) / page * page;
 }
 
-// set_stack(&attributes): 0 or an error number.
-template <class Set> int start_detached(thread_function function, void *argument, Set set_stack) noexcept {
+// set(&attributes): 0 or an error number.
+template <class Set> int start(pthread_t &thread, thread_function function, void *argument, Set set) noexcept {
     pthread_attr_t attributes;
     if (const int error = ::pthread_attr_init(&attributes)) return error;
-    ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    int error = set_stack(&attributes);
-    if (error == 0) {
-        pthread_t thread{};
-        error = real_create()(&thread, &attributes, function, argument);
-    }
+    int error = set(&attributes);
+    if (error == 0) error = real_create()(&thread, &attributes, function, argument);
     ::pthread_attr_destroy(&attributes);
     return error;
+}
+
+template <class Set> int start_detached(thread_function function, void *argument, Set set) noexcept {
+    pthread_t thread{};
+    return start(thread, function, argument, [set](pthread_attr_t *attributes) {
+        ::pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
+        return set(attributes);
+    });
+}
+
+// Sets the stack between the two addresses.
+auto within(void *bottom, void *top) noexcept {
+    const auto size = static_cast<std::size_t>(static_cast<char *>(top) - static_cast<char *>(bottom));
+    return [bottom, size](pthread_attr_t *attributes) { return ::pthread_attr_setstack(attributes, bottom, size); };
 }
 
 } // namespace
@@ -84,26 +94,15 @@ int start_kernel_thread(thread_function function, void *argument, std::size_t st
 }
 
 int start_kernel_thread_within(void *bottom, void *top, thread_function function, void *argument) noexcept {
-    const auto size = static_cast<std::size_t>(static_cast<char *>(top) - static_cast<char *>(bottom));
-    return start_detached(function, argument, [bottom, size](pthread_attr_t *attributes) {
-        return ::pthread_attr_setstack(attributes, bottom, size);
-    });
+    return start_detached(function, argument, within(bottom, top));
 }
 
 int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,
                            joinable_thread &thread) noexcept {
-    pthread_attr_t attributes;
-    thread = 0;
-    if (const int error = ::pthread_attr_init(&attributes)) return error;
-    const auto size = static_cast<std::size_t>(static_cast<char *>(top) - static_cast<char *>(bottom));
-    int error = ::pthread_attr_setstack(&attributes, bottom, size);
-    if (error == 0) {
-        const signals_blocked blocked;
-        pthread_t made{};
-        error = real_create()(&made, &attributes, function, argument);
-        if (error == 0) thread = static_cast<joinable_thread>(made);
-    }
-    ::pthread_attr_destroy(&attributes);
+    const signals_blocked blocked;
+    pthread_t made{};
+    const int error = start(made, function, argument, within(bottom, top));
+    thread = error == 0 ? static_cast<joinable_thread>(made) : 0;
     return error;
 }
 
