@@ -86,12 +86,14 @@ COMITY_API int comity_thread_create(comity_thread_t **thread, const comity_threa
 
 /* The same in two steps: prepare makes a thread whose fn will get `*data`, COMITY_THREAD_DATA bytes in the thread's
  * descriptor aligned to 16, which live until it is joined (detached: until it ends); launch makes it ready to run,
- * once. Where: context of a scheduler of threads, any thread. May switch.
- * Errors: as above, from prepare; launch: ENOMEM, then the thread is gone; EINVAL: it was launched before, or was made
+ * once, and before it nobody may wait for the thread; discard frees one that was not launched. Where: context of a
+ * scheduler of threads, any thread. May switch. Errors: as above, from prepare; launch: ENOMEM, EAGAIN: the thread
+ * stands as before, to be launched later or discarded; launch and discard: EINVAL: it was launched before, or was made
  * by another function than prepare. */
 COMITY_API int comity_thread_prepare(comity_thread_t **thread, const comity_thread_attr_t *attr, void *(*fn)(void *),
                                      void **data);
 COMITY_API int comity_thread_launch(comity_thread_t *thread);
+COMITY_API int comity_thread_discard(comity_thread_t *thread);
 
 /* The same three for another scheduler than the caller's (comity_scheduler_self, comity/scheduler.h), which must not
  * end before they return: one of its threads lives until then, or whoever opened it waits for that. The thread runs on
@@ -100,8 +102,8 @@ COMITY_API int comity_thread_launch(comity_thread_t *thread);
  * COMITY_SCHEDULER_USER any pool: which ones its functions look into only they know). Where: any thread, context; a
  * thread without a hart waits for one. May switch (only for that). Return as the others; EINVAL also without a
  * scheduler or with a pool that is not one of its own, and ENOTSUP: the scheduler takes none, then nothing has
- * happened; the errors of comity_pool_push: then launch_under's thread is gone. comity_thread_launch itself launches
- * under the caller's scheduler, wherever it was prepared. */
+ * happened; the errors of comity_pool_push: then launch_under's thread stands as before. comity_thread_launch itself
+ * launches under the caller's scheduler, wherever it was prepared. */
 struct comity_scheduler;
 struct comity_pool;
 COMITY_API int comity_thread_create_under(struct comity_scheduler *scheduler, struct comity_pool *pool,
@@ -115,9 +117,9 @@ COMITY_API int comity_thread_launch_under(comity_thread_t *thread, struct comity
 /* Waits for the thread's end, stores its result (NULL: not wanted) and frees it. A thread that has not started runs at
  * once, if the caller's hart has it at hand. A cancellation point where it has to wait; while the caller itself runs
  * the thread, which had not started, it does not wait and is not cancelled before that ends. Where: any thread,
- * context. May switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment, or NULL;
- * EDEADLK when it is the caller. A handle that was joined is invalid: often EINVAL, but it may be another thread's by
- * then. */
+ * context. May switch. Returns 0; EINVAL when the thread is detached or joined by another at this moment, was prepared
+ * and not launched, or NULL; EDEADLK when it is the caller. A handle that was joined is invalid: often EINVAL, but it
+ * may be another thread's by then. */
 COMITY_API int comity_thread_join(comity_thread_t *thread, void **result);
 
 /* The thread frees itself when it ends; the handle becomes invalid. Where: any thread, context. Never switches; with

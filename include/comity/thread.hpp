@@ -116,14 +116,14 @@ public:
             if (attr.name) comity_thread_set_name(handle_, attr.name);
             if (const int error = launch(attr)) {
                 std::destroy_at(made);
-                fail(error);
+                give_up(error);
             }
         } else {
             auto made = std::make_unique<call>(std::forward<Function>(f), std::forward<Arguments>(a)...);
             check(prepare(attr, c, attr.detached ? run_from_heap<call, true> : run_from_heap<call, false>, &data));
             *static_cast<call **>(data) = made.get();
             if (attr.name) comity_thread_set_name(handle_, attr.name);
-            if (const int error = launch(attr)) fail(error);
+            if (const int error = launch(attr)) give_up(error);
             made.release();
         }
         if (attr.detached) handle_ = nullptr;
@@ -198,6 +198,11 @@ private:
     }
     void check(int error) {
         if (error != 0) fail(error);
+    }
+    // The thread was prepared, and could not be launched.
+    [[noreturn]] void give_up(int error) {
+        comity_thread_discard(handle_);
+        fail(error);
     }
     using result = std::unique_ptr<std::exception_ptr>;
     static void check_call(int error, const char *what) {

@@ -38,7 +38,7 @@ int comity_thread_tryjoin(comity_thread_t *handle, void **result) {
     const auto *t = static_cast<const thread *>(handle);
     if (!t) return EINVAL;
     if (t == own_thread()) return EDEADLK;
-    if (!has_ended(t)) return is_detached(t) || is_freed(t) ? EINVAL : EBUSY;
+    if (!has_ended(t)) return is_detached(t) || is_freed(t) || t->is_prepared() ? EINVAL : EBUSY;
     return comity_thread_join(handle, result);
 }
 

@@ -102,6 +102,8 @@ int comity_thread_create_to(int hart, comity_thread_t **out, const comity_thread
     if (const int error = comity_thread_prepare(&t, attr, run_there, &data)) return error;
     *static_cast<destination *>(data) = {fn, arg, static_cast<unsigned>(hart)};
     if (out) *out = t; // before it runs: child-first it may be over when launch returns
-    return comity_thread_launch(t);
+    const int error = comity_thread_launch(t);
+    if (error != 0) comity_thread_discard(t);
+    return error;
 }
 }

@@ -38,5 +38,7 @@ inline thread *take_prepared(comity_thread_t *handle) noexcept {
     t->kind &= static_cast<std::uint8_t>(~thread::that_is_prepared);
     return t;
 }
+// It could not be launched.
+inline void put_back_prepared(thread *t) noexcept { t->kind |= thread::that_is_prepared; }
 
 } // namespace comity

@@ -43,6 +43,8 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
     t->owner = w->owner;
     if (harts) keep_affinity(t, std::move(harts));
     t->join.begin(end_word::open);
-    return comity_thread_launch(t);
+    const int error = comity_thread_launch(t);
+    if (error != 0) comity_thread_discard(t);
+    return error;
 }
 }

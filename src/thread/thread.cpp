@@ -85,23 +85,24 @@ int start_child(thread *t, carrier *k) noexcept {
     return 0;
 }
 
-[[gnu::noinline]] int launch_failed(thread *t, int error) noexcept {
+// The thread goes, or stands again where it was prepared.
+template <bool was_prepared> [[gnu::noinline]] int launch_failed(thread *t, int error) noexcept {
     carrier *k = core::current_carrier();
     slot *w = work_of(k);
     w->add_ended();
-    dispose(t, k);
+    was_prepared ? put_back_prepared(t) : dispose(t, k);
     if (w->owner->implicit) end_if_idle(k);
     return error;
 }
 
-int launch(thread *t, carrier *k, slot *w) noexcept {
+template <bool was_prepared> int launch(thread *t, carrier *k, slot *w) noexcept {
     w->add_created();
     if (how(t).start && may_start_child(t, k->current)) {
         const int error = start_child(t, k);
-        return error == 0 ? 0 : launch_failed(t, error);
+        return error == 0 ? 0 : launch_failed<was_prepared>(t, error);
     }
     if (!w->owner->push(*w, t)) [[unlikely]]
-        return launch_failed(t, ENOMEM);
+        return launch_failed<was_prepared>(t, ENOMEM);
     return 0;
 }
 
@@ -115,11 +116,11 @@ int launch(thread *t, carrier *k, slot *w) noexcept {
     t->value = arg;
     if (out) *out = t; // before it runs: child-first it may be over when launch returns
     carrier *k = core::current_carrier();
-    return launch(t, k, work_of(k));
+    return launch<false>(t, k, work_of(k));
 }
 
 [[gnu::noinline]] int push_slowly(slot *w, thread *t) noexcept {
-    return w->owner->push(*w, t) ? 0 : launch_failed(t, ENOMEM);
+    return w->owner->push(*w, t) ? 0 : launch_failed<false>(t, ENOMEM);
 }
 
 [[gnu::noinline, gnu::cold]] int call_help(unit_scheduler *s) noexcept {
@@ -150,7 +151,7 @@ template <bool child_first>
     dress_plainly(t, w->owner, a, fn);
     t->value = arg;
     *out = t; // before it runs: child-first it may be over when launch returns
-    return child_first ? launch(t, k, w) : push_new(t, w);
+    return child_first ? launch<false>(t, k, w) : push_new(t, w);
 }
 
 // Eager and child-first techniques.
@@ -176,11 +177,16 @@ bool may_run(const thread *t, const carrier *k) noexcept {
     return !core::on_transition(k);
 }
 
-[[gnu::noinline]] int join_ended(thread *t, carrier *k, void **result) noexcept {
-    if (result) *result = t->value;
+// Nobody has the handle any more. k: the calling carrier, or null.
+void free_thread(thread *t, carrier *k) noexcept {
     dispose(t, k && k->carried ? k : nullptr);
     if (const slot *w = k ? work_of(k) : nullptr; w && w->owner->implicit) [[unlikely]]
         end_if_idle(k);
+}
+
+[[gnu::noinline]] int join_ended(thread *t, carrier *k, void **result) noexcept {
+    if (result) *result = t->value;
+    free_thread(t, k);
     return 0;
 }
 
@@ -238,7 +244,7 @@ void let_others_go_on(thread *t, const slot *w) noexcept {
 
 [[gnu::noinline]] int wait_for_end(thread *t, std::uintptr_t state) noexcept {
     if (thread_of(core::current_context()) == t) return EDEADLK;
-    if (state != end_word::open) return EINVAL;
+    if (state != end_word::open || t->is_prepared()) return EINVAL;
     std::uintptr_t now = state;
     while (now == end_word::open) {
         if (const int cancelled = cancel_here()) return cancelled;
@@ -287,7 +293,7 @@ int comity_thread_launch(comity_thread_t *handle) {
     slot *w = k ? work_of(k) : nullptr;
     if (!w) [[unlikely]] {
         if (!(w = work_for_caller())) {
-            dispose(t, carrier_with_hart());
+            put_back_prepared(t);
             return ENOMEM;
         }
         k = core::current_carrier();
@@ -295,7 +301,14 @@ int comity_thread_launch(comity_thread_t *handle) {
     t->owner = w->owner; // which may be another one than where it was prepared
     if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
         announce_affinity(t);
-    return launch(t, k, w);
+    return launch<true>(t, k, w);
+}
+
+int comity_thread_discard(comity_thread_t *handle) {
+    thread *t = take_prepared(handle);
+    if (!t) return EINVAL;
+    free_thread(t, core::current_carrier());
+    return 0;
 }
 
 COMITY_HOT int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *),

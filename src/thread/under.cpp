@@ -35,8 +35,8 @@ int launch_under(thread *t, unit_scheduler *s, comity_pool_t *pool) noexcept {
     carrier *k = core::enter_comity();
     t->owner = s;
     const int error = hand_over(t, s, pool, k);
-    if (error != 0) dispose(t, k);
     core::leave_comity(k);
+    if (error != 0) put_back_prepared(t);
     return error;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <thread>
 
 namespace {
 
@@ -88,6 +89,49 @@ TEST_P(thread_handles, are_launched_once) {
     ASSERT_EQ(comity_thread_create_under(comity_scheduler_self(), nullptr, &t, &attr, same, nullptr), 0);
     EXPECT_EQ(comity_thread_launch(t), EINVAL);
     EXPECT_EQ(comity_thread_join(t, nullptr), 0);
+}
+
+TEST_P(thread_handles, that_were_not_launched_are_refused_by_who_waits_for_their_end) {
+    comity_thread_attr_t attr{};
+    attr.technique = GetParam();
+    comity_thread_t *t = nullptr;
+    ASSERT_EQ(comity_thread_prepare(&t, &attr, same, nullptr), 0);
+    EXPECT_EQ(comity_thread_join(t, nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_join_many(&t, 1, nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_wait(t, nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_tryjoin(t, nullptr), EINVAL);
+    EXPECT_EQ(comity_thread_timedjoin(t, nullptr, COMITY_NO_DEADLINE), EINVAL);
+    int error = 0;
+    std::thread([&] { error = comity_thread_join(t, nullptr); }).join(); // which has no hart
+    EXPECT_EQ(error, EINVAL);
+    EXPECT_EQ(comity_thread_launch(t), 0); // it is still there
+    EXPECT_EQ(comity_thread_join(t, nullptr), 0);
+}
+
+TEST_P(thread_handles, that_were_not_launched_can_be_given_up) {
+    comity_thread_attr_t attr{};
+    attr.technique = GetParam();
+    comity_thread_t *t = nullptr, *again = nullptr;
+    ASSERT_EQ(comity_thread_prepare(&t, &attr, same, nullptr), 0);
+    EXPECT_EQ(comity_thread_set_name(t, "in vain"), 0);
+    EXPECT_EQ(comity_thread_discard(t), 0);
+    EXPECT_EQ(comity_thread_launch(t), EINVAL);
+    EXPECT_EQ(comity_thread_discard(t), EINVAL);
+    ASSERT_EQ(comity_thread_prepare(&again, &attr, same, nullptr), 0);
+    EXPECT_EQ(again, t); // it was free
+    EXPECT_EQ(comity_thread_launch(again), 0);
+    EXPECT_EQ(comity_thread_discard(again), EINVAL);
+    EXPECT_EQ(comity_thread_join(again, nullptr), 0);
+    EXPECT_EQ(comity_thread_discard(nullptr), EINVAL);
+}
+
+// The scheduler that the first of them opened ends with the last one.
+TEST(threads_that_were_not_launched, do_not_keep_a_scheduler) {
+    comity_thread_t *t = nullptr;
+    ASSERT_EQ(comity_thread_prepare(&t, nullptr, same, nullptr), 0);
+    EXPECT_NE(comity_scheduler_self(), nullptr);
+    EXPECT_EQ(comity_thread_discard(t), 0);
+    EXPECT_EQ(comity_scheduler_self(), nullptr);
 }
 
 TEST(no_handle, is_an_error) {

@@ -4,10 +4,15 @@
 
 #include <array>
 #include <atomic>
+#include <fstream>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 using comity::technique;
 using comity::thread;
@@ -155,4 +160,68 @@ TEST(cpp_thread, the_scope_waits_for_detached_threads) {
 TEST(cpp_thread, joining_nothing_is_an_error) {
     thread none;
     EXPECT_THROW(none.join(), std::system_error);
+}
+
+// ---- There is no memory for its stack when it is launched
+
+namespace {
+
+// Takes the memory of a thread that is no more, if somebody gives that back too soon.
+struct lives {
+    std::array<int *, 2> count;
+    ~lives() {
+        int *const made = count[0], *const destroyed = count[1];
+        thread([others = std::array<long, 4>()] { EXPECT_EQ(others[0], 0); }).join();
+        EXPECT_EQ(count[0], made);
+        EXPECT_EQ(count[1], destroyed);
+        ++*destroyed;
+    }
+    lives(int &made, int &destroyed) noexcept : count{&made, &destroyed} { ++made; }
+    lives(const lives &other) noexcept : count(other.count) { ++*count[0]; }
+};
+
+// There is address space for some more megabytes.
+class little_memory {
+public:
+    little_memory() {
+        std::ifstream("/proc/self/statm") >> pages_;
+        getrlimit(RLIMIT_AS, &before_);
+        rlimit now = before_;
+        now.rlim_cur = pages_ * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{64} << 20);
+        setrlimit(RLIMIT_AS, &now);
+    }
+    ~little_memory() { setrlimit(RLIMIT_AS, &before_); }
+    little_memory(const little_memory &) = delete;
+    little_memory &operator=(const little_memory &) = delete;
+
+private:
+    rlim_t pages_ = 0;
+    rlimit before_{};
+};
+
+template <std::size_t size> void launch_in_vain() {
+    thread::attributes large;
+    large.technique = technique::c_roc_e; // its stack is taken when it starts, which is when it is launched
+    large.stack_size = std::size_t{2} << 30;
+    int made = 0, destroyed = 0;
+    {
+        const lives own(made, destroyed);
+        const std::array<char, size> room{};
+        EXPECT_THROW(thread(large, [own, room] { (void)room; }), std::bad_alloc);
+    }
+    EXPECT_GT(made, 1);
+    EXPECT_EQ(made, destroyed);
+}
+
+} // namespace
+
+TEST(cpp_thread, that_cannot_be_launched_destroys_its_callable) {
+    const comity::threads scope;
+    thread::attributes own_stack; // on that of a thread of the program's own there is no child-first
+    own_stack.technique = technique::full;
+    thread(own_stack, [] {
+        const little_memory while_it_lasts;
+        launch_in_vain<1>();
+        launch_in_vain<100>();
+    }).join();
 }
