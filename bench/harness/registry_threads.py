@@ -143,6 +143,8 @@ OTHER_CASES = [
          ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
     Case("yield-to", "yield to a thread by name", SWITCH, "yield", ["--direct", "1"], YIELDING_SUBJECTS, "cycles", "cycles",
          [], ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
+    Case("yield-tls", "yield between two threads with TLS of their own", SWITCH, "yield", ["--own-tls", "1"], ["comity-full"], "cycles",
+         "cycles", [goal(60, "comity-full")], ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
     Case("switch", "direct switch between two stacks", SWITCH, "switch", [], ["comity", "boost_context"], "cycles", "cycles",
          [goal(14), ratio(1, "boost_context")], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
     Case("mutex-16", "mutex, 16 threads, an operation", SYNC, "mutex", ["--threads", "16"], [*SYNC_PEERS, "qthreads"], "ns", "ns",
@@ -178,5 +180,5 @@ EXPLANATION = (
     "a ratio to a peer in the same run; a *goal* is a figure from another machine, or what a peer reached there."
 )
 
-THREADS_SUITE = Suite("threads", "User-level threads", [*forkjoin_points(), *OTHER_CASES[:3], *TREE_CASES, *OTHER_CASES[3:]], "comity",
+THREADS_SUITE = Suite("threads", "User-level threads", [*forkjoin_points(), *OTHER_CASES[:4], *TREE_CASES, *OTHER_CASES[4:]], "comity",
                       explanation=EXPLANATION, contenders_as_rows=True)
