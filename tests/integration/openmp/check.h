@@ -32,7 +32,7 @@ static int failures;
 /* Ends the program unless the OpenMP calls go to Comity's drop-in. */
 static void witness_comity(void) {
     Dl_info info;
-#ifdef __clang__
+#if defined(__clang__) || defined(COMITY_TEST_LIBOMP)
     const char *entry = "__kmpc_fork_call", *library = "comity/libomp.so.5";
 #else
     const char *entry = "GOMP_parallel", *library = "comity/libgomp.so.1";

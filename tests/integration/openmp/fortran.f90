@@ -2,6 +2,8 @@
 module results
   implicit none
   integer :: failures = 0
+  integer, save :: own = 0
+  !$omp threadprivate(own)
 contains
   subroutine check(right, what)
     logical, intent(in) :: right
@@ -22,8 +24,6 @@ program fortran
   end interface
   integer :: threads, round
   character(8) :: argument
-  integer, save :: own = 0
-  !$omp threadprivate(own)
 
   call witness_comity()
   call get_command_argument(1, argument)

@@ -40,7 +40,7 @@ template <class T> struct bounds {
 
     bool empty() const noexcept { return empty_; }
     bool rising() const noexcept { return rising_; }
-    // How many iterations; 0 stands for all that the type has.
+    // How many iterations: none if the bounds are 0 and the greatest value, which is what flang makes of an empty loop.
     wide trips() const noexcept {
         if (step == 1) return upper - lower + 1;
         return rising_ ? (upper - lower) / step + 1 : (lower - upper) / (wide{0} - step) + 1;
@@ -60,20 +60,15 @@ template <class T> void take_block(bounds<T> &b, share_of who) noexcept {
     const auto me = static_cast<wide>(who.me), size = static_cast<wide>(who.size);
     const wide trips = b.trips();
     b.stride = trips;
-    if (trips != 0 && trips < size) {
-        b.last = me == trips - 1;
+    if (trips < size) {
+        b.last = me + 1 == trips;
         if (me < trips)
             b.upper = b.lower = b.lower + me * b.step;
         else
             b.keep_none();
         return;
     }
-    wide share = trips / size, rest = trips % size;
-    if (trips == 0) { // one more than the type can say
-        share = static_cast<wide>(~wide{0}) / size;
-        rest = static_cast<wide>(~wide{0}) % size + 1;
-        if (rest == size) ++share, rest = 0;
-    }
+    const wide share = trips / size, rest = trips % size;
     b.lower += b.step * (me * share + (me < rest ? me : rest));
     b.upper = b.lower + share * b.step - (me < rest ? wide{0} : b.step);
     b.last = me == size - 1;
