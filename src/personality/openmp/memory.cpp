@@ -20,7 +20,9 @@ enum : int {
     atk_fallback,
     atk_fb_data,
     atk_pinned,
-    atk_partition
+    atk_partition,
+    atk_pin_device, // from here on OpenMP 6.0
+    atk_part_size = 14
 };
 enum : std::uintptr_t {
     atv_false = 0,
@@ -43,7 +45,14 @@ enum : std::uintptr_t {
     atv_interleaved,
     atv_default = UINTPTR_MAX
 };
-enum : std::uintptr_t { default_mem_space, large_cap_mem_space, const_mem_space, high_bw_mem_space, low_lat_mem_space };
+enum : std::uintptr_t {
+    default_mem_space,
+    large_cap_mem_space,
+    const_mem_space,
+    high_bw_mem_space,
+    low_lat_mem_space,
+    default_mem_space_llvm = 99 // in LLVM's headers since 20
+};
 constexpr allocator_handle null_allocator = 0, largest_predefined = 4095; // others are addresses
 
 struct allocator {
@@ -125,7 +134,7 @@ bool set_trait(allocator &a, const allocator_trait &trait) noexcept {
     case atk_pinned:
         return trait.value != atv_true; // which we cannot promise
     default:
-        return false;
+        return trait.key >= atk_pin_device && trait.key <= atk_part_size; // of devices, and hints
     }
 }
 
@@ -160,8 +169,16 @@ void *allocate_zeroed(std::size_t alignment, std::size_t count, std::size_t size
     return block ? std::memset(block, 0, bytes) : nullptr;
 }
 
+bool is_memory_space(std::uintptr_t space) noexcept {
+    return space <= low_lat_mem_space || space == default_mem_space_llvm;
+}
+
+allocator_handle allocator_of_space(std::uintptr_t space) noexcept {
+    return space <= low_lat_mem_space ? default_mem_alloc + space : default_mem_alloc;
+}
+
 allocator_handle make_allocator(std::uintptr_t space, int count, const allocator_trait *traits) noexcept {
-    if (space > low_lat_mem_space) return null_allocator;
+    if (!is_memory_space(space)) return null_allocator;
     allocator made;
     for (int i = 0; i < count; ++i)
         if (!set_trait(made, traits[i])) return null_allocator;

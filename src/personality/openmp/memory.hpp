@@ -18,6 +18,9 @@ struct allocator_trait { // as omp_alloctrait_t
     std::uintptr_t value;
 };
 
+bool is_memory_space(std::uintptr_t space) noexcept;
+allocator_handle allocator_of_space(std::uintptr_t space) noexcept; // the predefined one
+
 // 0 if a trait or the space is not allowed, or there is no memory.
 allocator_handle make_allocator(std::uintptr_t space, int count, const allocator_trait *traits) noexcept;
 void free_allocator(allocator_handle handle) noexcept;

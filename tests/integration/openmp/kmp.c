@@ -374,6 +374,88 @@ static void the_extensions_answer(void) {
     omp_destroy_allocator(allocator);
 }
 
+/* What LLVM 22's headers and Intel's have more; the library that the program is linked with has it not. */
+#define WEAK __attribute__((weak))
+WEAK int omp_in_explicit_task(void);
+WEAK const char *omp_get_uid_from_device(int);
+WEAK int omp_get_device_from_uid(const char *);
+WEAK omp_memspace_handle_t omp_get_device_and_host_memspace(int, omp_memspace_handle_t);
+WEAK omp_memspace_handle_t omp_get_devices_memspace(int, const int *, omp_memspace_handle_t);
+WEAK omp_allocator_handle_t omp_get_devices_all_allocator(omp_memspace_handle_t);
+WEAK int omp_get_memspace_num_resources(omp_memspace_handle_t);
+
+static void newer_headers_are_served(void) {
+    const omp_memspace_handle_t newer_default = (omp_memspace_handle_t)99;
+    omp_alloctrait_t traits[] = {
+        {omp_atk_alignment, 512}, {(omp_alloctrait_key_t)13, 1}, {(omp_alloctrait_key_t)14, 64}};
+    omp_allocator_handle_t allocator = omp_init_allocator(newer_default, 3, traits);
+    CHECK(allocator != omp_null_allocator);
+    void *block = omp_alloc(10, allocator);
+    CHECK(block && (size_t)block % 512 == 0);
+    omp_free(block, allocator);
+    omp_destroy_allocator(allocator);
+    traits[1].key = (omp_alloctrait_key_t)15;
+    CHECK(omp_init_allocator(newer_default, 3, traits) == omp_null_allocator);
+    CHECK(omp_init_allocator((omp_memspace_handle_t)98, 0, NULL) == omp_null_allocator);
+
+    const int host = omp_get_initial_device(), other = host + 1;
+    CHECK(omp_get_device_and_host_memspace(host, omp_high_bw_mem_space) == omp_high_bw_mem_space);
+    CHECK(omp_get_devices_memspace(1, &host, newer_default) == newer_default);
+    CHECK(omp_get_devices_memspace(1, &other, newer_default) == (omp_memspace_handle_t)0);
+    CHECK(omp_get_devices_memspace(0, NULL, newer_default) == (omp_memspace_handle_t)0);
+    CHECK(omp_get_devices_all_allocator(newer_default) == omp_default_mem_alloc);
+    CHECK(omp_get_devices_all_allocator(omp_low_lat_mem_space) == omp_low_lat_mem_alloc);
+    CHECK_EQUAL(omp_get_memspace_num_resources(newer_default), 1);
+    CHECK_EQUAL(omp_get_device_from_uid(omp_get_uid_from_device(host)), host);
+    CHECK_EQUAL(omp_get_device_from_uid("another"), -2);
+
+    int in_task = 0, beside = 0, undeferred = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : in_task, beside, undeferred)
+    {
+        beside += omp_in_explicit_task();
+#pragma omp task shared(in_task)
+        {
+#pragma omp atomic
+            in_task += omp_in_explicit_task();
+        }
+#pragma omp task if (0) shared(undeferred)
+        undeferred += omp_in_explicit_task();
+#pragma omp taskwait
+        beside += omp_in_explicit_task();
+    }
+    CHECK_EQUAL(beside, 0);
+    CHECK_EQUAL(in_task, threads);
+    CHECK_EQUAL(undeferred, threads);
+}
+
+#ifdef __x86_64__
+WEAK void __kmpc_atomic_float16_add(void *, int, __float128 *, __float128);
+WEAK __float128 __kmpc_atomic_float16_max_cpt(void *, int, __float128 *, __float128, int);
+WEAK void __kmpc_atomic_fixed4_mul_fp(void *, int, int *, __float128);
+WEAK void __kmpc_atomic_fixed8u_div_rev_fp(void *, int, unsigned long *, __float128);
+WEAK double __kmpc_atomic_float8_sub_cpt_rev_fp(void *, int, double *, __float128, int);
+
+static void atomics_of_four_words_are_atomic(void) {
+    __float128 sum = 0, most = 0;
+    int product = 3;
+    unsigned long quotient = 4;
+    double difference = 1.5;
+#pragma omp parallel num_threads(threads)
+    for (int i = 0; i < 1000; i++) {
+        __kmpc_atomic_float16_add(NULL, 0, &sum, 1);
+        __kmpc_atomic_float16_max_cpt(NULL, 0, &most, i, 0);
+    }
+    CHECK(sum == 1000 * threads);
+    CHECK(most == 999);
+    CHECK(__kmpc_atomic_float16_max_cpt(NULL, 0, &most, 1000, 0) == 999);
+    __kmpc_atomic_fixed4_mul_fp(NULL, 0, &product, 2.5);
+    CHECK_EQUAL(product, 7);
+    __kmpc_atomic_fixed8u_div_rev_fp(NULL, 0, &quotient, 30);
+    CHECK_EQUAL(quotient, 7);
+    CHECK(__kmpc_atomic_float8_sub_cpt_rev_fp(NULL, 0, &difference, 10, 1) == 8.5);
+}
+#endif
+
 static void an_undeferred_task_ends_later_with_its_event(void) {
     int ran = 0, after = 0, waited = 0;
 #pragma omp parallel num_threads(threads)
@@ -408,6 +490,10 @@ int main(int argc, char **argv) {
         doacross_nests_keep_their_order();
         atomic_entries_compute_what_they_say();
         atomic_entries_are_atomic();
+        newer_headers_are_served();
+#ifdef __x86_64__
+        atomics_of_four_words_are_atomic();
+#endif
     }
     threadprivate_variables_are_each_threads_own();
     the_extensions_answer();

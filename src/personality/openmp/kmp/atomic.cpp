@@ -1,6 +1,6 @@
-// The 340 __kmpc_atomic_* entries: TYPE_OPERATION, with _cpt (gives the value from before or, by the flag, from after),
-// _rev (the operands the other way round), a second type (that of the right operand), rd, wr, swp, compare and swap,
-// and those that leave the operation to the program.
+// The __kmpc_atomic_* entries, 340 of LLVM's and 166 more of Intel's: TYPE_OPERATION, with _cpt (gives the value from
+// before or, by the flag, from after), _rev (the operands the other way round), a second type (that of the right
+// operand), rd, wr, swp, compare and swap, and those that leave the operation to the program.
 #include "personality/openmp/kmp/atomic.hpp"
 
 using namespace comity::openmp;
@@ -109,6 +109,41 @@ COMPLEX(cmplx8, cmplx8)
 #if defined(__x86_64__) // long double has 80 bits
 COMPLEX(cmplx10, __complex__ long double)
 FLOATING(float10, long double)
+
+// Numbers of four words: Intel's compilers have them as operands of all others too, by the suffix fp.
+__extension__ using quad = __float128;
+using cmplx_quad = __complex__ float __attribute__((mode(TC)));
+COMPLEX(cmplx16, cmplx_quad)
+FLOATING(float16, quad)
+
+// x = y op x, computed as a quad.
+template <class Operation, class T> both<T> update_reversed_by_quad(T *x, quad y) noexcept {
+    return change(x, [y](T value) { return static_cast<T>(Operation::of(y, static_cast<quad>(value))); });
+}
+#define BY_QUAD(TYPE, T, NAME)                                                                                         \
+    UPDATE(TYPE##_##NAME##_fp, T, quad, update<atomic::NAME<quad>>(x, y))                                              \
+    CAPTURE(TYPE##_##NAME##_cpt_fp, T, quad, update<atomic::NAME<quad>>(x, y))
+#define REVERSED_BY_QUAD(TYPE, T, NAME)                                                                                \
+    UPDATE(TYPE##_##NAME##_rev_fp, T, quad, update_reversed_by_quad<atomic::NAME<quad>>(x, y))                         \
+    CAPTURE(TYPE##_##NAME##_cpt_rev_fp, T, quad, update_reversed_by_quad<atomic::NAME<quad>>(x, y))
+#define ALL_BY_QUAD(TYPE, T)                                                                                           \
+    BY_QUAD(TYPE, T, add)                                                                                              \
+    BY_QUAD(TYPE, T, sub)                                                                                              \
+    BY_QUAD(TYPE, T, mul)                                                                                              \
+    BY_QUAD(TYPE, T, div)                                                                                              \
+    REVERSED_BY_QUAD(TYPE, T, sub)                                                                                     \
+    REVERSED_BY_QUAD(TYPE, T, div)
+ALL_BY_QUAD(fixed1, signed char)
+ALL_BY_QUAD(fixed1u, unsigned char)
+ALL_BY_QUAD(fixed2, short)
+ALL_BY_QUAD(fixed2u, unsigned short)
+ALL_BY_QUAD(fixed4, i32)
+ALL_BY_QUAD(fixed4u, u32)
+ALL_BY_QUAD(fixed8, i64)
+ALL_BY_QUAD(fixed8u, u64)
+ALL_BY_QUAD(float4, float)
+ALL_BY_QUAD(float8, double)
+ALL_BY_QUAD(float10, long double)
 #endif
 
 // Complex numbers of two floats give what they captured by an address.

@@ -226,3 +226,7 @@ STATIC_LOOP(8u, u64, i64)
 COMITY_KMP void __kmpc_for_static_fini(const ident *where, i32) noexcept {
     ompt::tell_last([=](ompt::place at) { ompt::work(work_of(where), ompt::endpoint::end, 0, at); }, COMITY_OMPT_HERE);
 }
+// Intel's compilers end distribute and for in one by this.
+COMITY_KMP void __kmpc_dist_for_static_fini(const ident *where, i32) noexcept {
+    ompt::tell_last([=](ompt::place at) { ompt::work(work_of(where), ompt::endpoint::end, 0, at); }, COMITY_OMPT_HERE);
+}
