@@ -315,6 +315,7 @@ void reader::library() noexcept {
 
 void reader::others() noexcept {
     flag("OMP_DYNAMIC", p_.initial.dynamic);
+    flag("KMP_INHERIT_FP_CONTROL", p_.inherits_modes);
     flag("OMP_CANCELLATION", p_.cancellation);
     p_.careful = p_.cancellation;
     flag("OMP_DISPLAY_AFFINITY", p_.display_affinity);

@@ -44,6 +44,7 @@ struct process_icvs {
     bool binds = false;          // some ranks may be bound
     std::uint8_t teams_bind = 4; // KMP_TEAMS_PROC_BIND
 
+    bool inherits_modes = true; // KMP_INHERIT_FP_CONTROL
     bool cancellation = false;
     bool careful = false; // with cancellation, or with a tool: tasks are not made and run the shortest way
     int max_task_priority = 0;

@@ -4,10 +4,20 @@
 #include "personality/openmp/binding.hpp"
 #include "personality/openmp/region_memory.hpp"
 #include "sys/cache.hpp"
+#include "sys/float_modes.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp {
 namespace {
+
+// What the context was given last; it may have changed them since.
+__thread std::uint64_t modes_given __attribute__((tls_model("initial-exec"))) = 0;
+
+// Ranks run in the modes of who opened the region, as far as those have changed since the last one.
+void take_modes(const team *tm) noexcept {
+    modes_given = tm->modes;
+    sys::set_float_modes(tm->modes);
+}
 
 // From here on the region's code sees itself as rank `rank` of the team.
 inline thread *enter_rank(team *tm, unsigned rank) noexcept {
@@ -20,6 +30,8 @@ inline thread *enter_rank(team *tm, unsigned rank) noexcept {
     t->at_once_depth = tm->size == 1 ? 0 : never_at_once;
     t->shares = tm->shares;
     t->singles = tm->singles;
+    if (modes_given != tm->modes) [[unlikely]]
+        take_modes(tm);
     if (t->changed || tm->group) [[unlikely]] { // else the implicit task is as new, and its cache line is not touched
         t->implicit.icv = &tm->icv;
         t->implicit.group = tm->group;
@@ -139,6 +151,8 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
     tm->size = ranks;
     tm->active_level = t->team->active_level + (ranks > 1);
     set(tm->group, r.group);
+    if (process.inherits_modes) [[likely]]
+        set(tm->modes, sys::float_modes());
     inherit(t, tm);
     if (r.clause || t->team->further_ranks || tm->further_ranks) [[unlikely]]
         take_list(t, tm, r.clause);

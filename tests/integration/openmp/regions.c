@@ -1,5 +1,6 @@
 /* Regions, variables, worksharing and synchronisation, each against what a serial program gives. */
 #include "check.h"
+#include <fenv.h>
 #include <limits.h>
 #include <omp.h>
 #include <sched.h>
@@ -441,11 +442,31 @@ static void teams_run_side_by_side(void) {
     for (int i = 0; i < 300; i++) CHECK_EQUAL(many[i], 1);
 }
 
+/* Rounding stands for all modes of floating point. */
+static void ranks_have_the_modes_of_who_opened_the_region(void) {
+    const int modes[] = {FE_UPWARD, FE_TONEAREST, FE_DOWNWARD, FE_TONEAREST};
+    for (int i = 0; i < 4; i++) {
+        int others = 0;
+        fesetround(modes[i]);
+#pragma omp parallel num_threads(threads + i) reduction(+ : others)
+        {
+            others += fegetround() != modes[i];
+#pragma omp parallel num_threads(3) reduction(+ : others)
+            others += fegetround() != modes[i];
+#pragma omp barrier
+            others += fegetround() != modes[i];
+        }
+        CHECK_EQUAL(others, 0);
+        CHECK_EQUAL(fegetround(), modes[i]);
+    }
+}
+
 int main(int argc, char **argv) {
     witness_comity();
     threads = argc > 1 ? atoi(argv[1]) : 4;
     for (int round = 0; round < 3; round++) { /* cold teams, then hot ones */
         region_has_the_ranks_asked_for();
+        ranks_have_the_modes_of_who_opened_the_region();
         regions_nest_at_any_depth();
         variables_belong_to_the_task();
         loops_run_every_iteration_once();
