@@ -158,6 +158,8 @@ bool base_scheduler::finds_worker(hart *h) noexcept {
     carrier *k = spare_worker_.exchange(nullptr, std::memory_order_acquire); // acquire[spare-worker]
     if (!k) return false;
     k->own.store(h, std::memory_order_relaxed);
+    // Either bind_hart sees whose it is, or it sees that harts are bound: seq_cst[first-binding]
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     h->worker.store(k, std::memory_order_release); // release[worker]
     return true;
 }

@@ -200,7 +200,8 @@ int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept {
     sys::machine(); // read before a lock is taken
     place *all = make_places();
     if (!all) return ENOMEM;
-    if (!harts_are_bound.exchange(true, std::memory_order_relaxed))
+    if (!harts_are_bound.exchange(true, std::memory_order_relaxed)) {
+        std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[first-binding]
         visit_carriers( // workers that started before; later ones see the flag, since both take the list's lock
             [](carrier *k, void *argument) {
                 const struct hart *own = k->own.load(std::memory_order_relaxed);
@@ -211,6 +212,7 @@ int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept {
                 p.lock.unlock();
             },
             all);
+    }
     place &p = all[hart];
     p.lock.lock();
     p.cpus = cpus;
