@@ -312,7 +312,6 @@ team *prepare(unsigned ranks) noexcept {
     if (t->lingering && !root) t->close(); // this time the caller is below another scheduler
     if (t->lingering != root)              // harts that linger in it read this
         t->lingering = root;
-    t->without_harts = without;
     t->last_size = t->grow(ranks);
     return t;
 }
@@ -322,7 +321,8 @@ void set_stack_size(std::size_t bytes) noexcept { stack_size = bytes; }
 unsigned size(const team *t) noexcept { return t->last_size; }
 
 void run(team *t, body_fn body, void *arg, region_kind kind) noexcept {
-    t->without_harts ? t->run_without_harts(body, arg, t->last_size) : t->run(body, arg, t->last_size, kind);
+    // Also one that `prepare` gave a hart may have lost it since, where memory was allocated.
+    t->master->on->carried ? t->run(body, arg, t->last_size, kind) : t->run_without_harts(body, arg, t->last_size);
     if (!t->is_hot) [[unlikely]]
         drop(t);
 }

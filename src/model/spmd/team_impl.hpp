@@ -135,7 +135,6 @@ public:
     bool lingering = false;       // a root team, which stays registered between its regions
     bool is_hot = true;           // it is kept for the next region (COMITY_HOT_TEAMS)
     bool is_tree = true;          // ranks are dealt in halves and counted for each hart (COMITY_TEAM_TREE)
-    bool without_harts = false;   // the next region: its master has no hart
     std::uint32_t generation = 0; // of the process: members do not survive a fork
     unsigned capacity = 1;
     slot *slots_ = nullptr;      // one for each hart

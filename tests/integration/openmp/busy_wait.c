@@ -4,7 +4,8 @@
 // region. `busy_wait inner|inner_sleep THREADS`: all harts are with threads that have opened inner regions, in which
 // all meet. `busy_wait threads THREADS`: so many threads of the program open regions, in which all meet. `busy_wait
 // allocating THREADS`: the same, and who waits allocates and frees memory all the time, so that mostly it has the
-// allocator's lock.
+// allocator's lock. `busy_wait opening SECONDS`: all that have harts wait for one that loses its own on the way into an
+// inner region, where all must be within so many seconds.
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -57,6 +58,55 @@ static int wait_for_a_stranger(int harts) {
     }
     pthread_join(stranger, NULL);
     return 0;
+}
+
+// The C++ library's, as Comity calls it: the thread that must wait in there has no hart when it returns.
+static _Thread_local int has_no_memory;
+void *allocate_or_null(size_t size, const void *nothrow) __asm__("_ZnwmRKSt9nothrow_t");
+__attribute__((visibility("default"))) void *allocate_or_null(size_t size, const void *nothrow) {
+    (void)nothrow;
+    while (has_no_memory && atomic_load(&let_go) == 0) {
+    }
+    return malloc(size);
+}
+
+static atomic_int inside;
+
+static void *keep_the_hart(void *ignored) {
+    while (atomic_load(&begun) == 0) usleep(100);
+#pragma omp parallel num_threads(2)
+#pragma omp master
+    {
+        atomic_store(&let_go, 1);
+        while (atomic_load(&inside) < 3) {
+        }
+    }
+    return ignored;
+}
+
+// Who opens the inner region lost its hart on the way, and those that have one wait for the region: if it waited for
+// one again, that would be for as long as it takes to displace somebody.
+static int wait_for_who_is_on_the_way_in(double seconds) {
+    pthread_t stranger;
+    double started = 0, ended = 0;
+    omp_set_max_active_levels(2);
+    if (pthread_create(&stranger, NULL, keep_the_hart, NULL) != 0) return 3;
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 0) {
+        atomic_fetch_add(&begun, 1);
+        while (atomic_load(&let_go) == 0) {
+        }
+        started = omp_get_wtime();
+        while (atomic_load(&inside) < 3) {
+        }
+        ended = omp_get_wtime();
+    } else {
+        has_no_memory = 1;
+#pragma omp parallel num_threads(3)
+        atomic_fetch_add(&inside, 1);
+    }
+    pthread_join(stranger, NULL);
+    return ended - started < seconds ? 0 : 1;
 }
 
 // The thread that opened an inner region waits for a lock; when it is given it, another thread of that region has its
@@ -161,6 +211,7 @@ static int meet_in_regions_of_threads(int threads) {
 
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "stranger") == 0) return wait_for_a_stranger(atoi(argv[2]));
+    if (argc == 3 && strcmp(argv[1], "opening") == 0) return wait_for_who_is_on_the_way_in(atof(argv[2]));
     if (argc == 3 && strcmp(argv[1], "master") == 0) return wait_for_an_inner_master();
     if (argc == 3 && strncmp(argv[1], "inner", 5) == 0) {
         sleeps = strcmp(argv[1], "inner_sleep") == 0;
@@ -176,7 +227,8 @@ int main(int argc, char **argv) {
     }
     if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
         fprintf(stderr,
-                "usage: busy_wait bare|yield|sleep|stranger|master|inner|inner_sleep|threads|allocating THREADS\n");
+                "usage: busy_wait bare|yield|sleep|stranger|master|inner|inner_sleep|threads|allocating THREADS\n"
+                "       busy_wait opening SECONDS\n");
         return 2;
     }
     const int threads = atoi(argv[2]), rounds = yields ? 200 : sleeps ? 50 : 4;
