@@ -12,6 +12,7 @@ namespace {
 
 using i32 = std::int32_t;
 using i64 = std::int64_t;
+using u64 = std::uint64_t;
 using i32_pair = void (*)(i32 *, i32 *, ...);
 using name_words = i32[8];
 
@@ -58,6 +59,7 @@ void __kmpc_dispatch_init_8(ident *, i32, i32, i64, i64, i64, i64);
 i32 __kmpc_dispatch_next_8(ident *, i32, i32 *, i64 *, i64 *, i64 *);
 kmp_task *__kmpc_omp_task_alloc(ident *, i32, i32, std::size_t, std::size_t, i32 (*)(i32, kmp_task *));
 i32 __kmpc_omp_task(ident *, i32, kmp_task *);
+void __kmpc_taskloop(ident *, i32, kmp_task *, i32, u64 *, u64 *, i64, i32, i32, u64, void *);
 void __kmpc_taskgroup(ident *, i32);
 void __kmpc_end_taskgroup(ident *, i32);
 void *__kmpc_taskred_init(int, int, void *);
@@ -190,6 +192,40 @@ TEST_P(openmp_kmp, a_taskgroups_reduction_has_all_tasks_parts) {
             __kmpc_end_taskgroup(&here, 0);
         });
         ASSERT_EQ(sum, 55);
+    }
+}
+
+struct looping_task {
+    kmp_task head;
+    u64 lower, upper;
+    long *counts, copied;
+};
+i32 count_iterations(i32, kmp_task *t) {
+    const auto *own = reinterpret_cast<looping_task *>(t);
+    for (u64 i = own->lower; i <= own->upper; ++i) own->counts[i] += own->copied;
+    return 0;
+}
+void copy_looping_task(kmp_task *to, kmp_task *, i32) { reinterpret_cast<looping_task *>(to)->copied = 1; }
+
+// The program's functions are of the program's types: for UndefinedBehaviorSanitizer.
+TEST_P(openmp_kmp, a_taskloop_runs_each_iteration_once) {
+    constexpr u64 iterations = 300;
+    for (int round = 0; round < rounds; ++round) {
+        for (const i32 deferred : {0, 1}) {
+            std::vector<long> counts(iterations);
+            region(ranks, [&] {
+                if (!__kmpc_single(&here, 0)) return;
+                kmp_task *t = __kmpc_omp_task_alloc(&here, 0, tied, sizeof(looping_task), 0, count_iterations);
+                auto *own = reinterpret_cast<looping_task *>(t);
+                own->lower = 0;
+                own->upper = iterations - 1;
+                own->counts = counts.data();
+                own->copied = 0;
+                __kmpc_taskloop(&here, 0, t, deferred, &own->lower, &own->upper, 1, 0, 0, 0,
+                                reinterpret_cast<void *>(copy_looping_task));
+            });
+            ASSERT_EQ(counts, std::vector<long>(iterations, 1));
+        }
     }
 }
 

@@ -17,13 +17,12 @@ namespace comity::openmp::kmp {
 
 namespace {
 
-// UndefinedBehaviorSanitizer would complain that the program's type of a task is not this library's.
-__attribute__((no_sanitize("undefined"))) void run(void *head) noexcept {
+COMITY_CALLS_PROGRAM void run(void *head) noexcept {
     kmp_task *k = body_of(head);
     if (k->routine) k->routine(static_cast<i32>(self->number), k); // null: taskwait nowait, only its dependences count
 }
 
-__attribute__((no_sanitize("undefined"))) void destroy(void *head) noexcept {
+COMITY_CALLS_PROGRAM void destroy(void *head) noexcept {
     kmp_task *k = body_of(head);
     k->first.destructors(static_cast<i32>(self->number), k);
 }

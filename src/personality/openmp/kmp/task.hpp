@@ -6,6 +6,10 @@
 
 namespace comity::openmp::kmp {
 
+// Of a function that calls one of the program's: UndefinedBehaviorSanitizer would complain that the program's type of a
+// task is not this library's.
+#define COMITY_CALLS_PROGRAM __attribute__((no_sanitize("undefined")))
+
 struct kmp_task;
 using task_routine = i32 (*)(i32 number, kmp_task *);
 

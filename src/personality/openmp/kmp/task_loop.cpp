@@ -23,6 +23,10 @@ struct pattern {
     duplicate_function duplicate;
 };
 
+COMITY_CALLS_PROGRAM void copy_the_rest(const pattern &p, kmp_task *copy, bool last) noexcept {
+    if (p.duplicate) p.duplicate(copy, p.task, last);
+}
+
 kmp_task *make_copy(thread *t, const pattern &p, u64 lower, u64 upper, bool last) noexcept {
     const task_head &head = *head_of(p.task);
     kmp_task *copy = make_task(t, head.size, head.shared, head.flags, p.task->routine);
@@ -31,7 +35,7 @@ kmp_task *make_copy(thread *t, const pattern &p, u64 lower, u64 upper, bool last
     copy->shared = shared;
     std::memcpy(reinterpret_cast<char *>(copy) + p.lower, &lower, sizeof lower);
     std::memcpy(reinterpret_cast<char *>(copy) + p.upper, &upper, sizeof upper);
-    if (p.duplicate) p.duplicate(copy, p.task, last);
+    copy_the_rest(p, copy, last);
     return copy;
 }
 
@@ -52,7 +56,7 @@ void start(thread *t, kmp_task *k, bool deferred, ompt::place at) noexcept {
         ompt::call(t, made->function, made->argument);
         ompt::task_ends(t, made);
     } else {
-        k->routine(static_cast<i32>(t->number), k);
+        made->function(made->argument);
     }
     complete_undeferred(t, made);
 }
