@@ -36,22 +36,12 @@ void *allocate_far(std::size_t size, std::size_t alignment) noexcept {
     return data;
 }
 
-// What only a task needs that may be queued.
-void prepare(thread *t, task *made, void *argument) noexcept {
-    made->copied = false;
-    made->team = t->team;
-    made->priority = 0;
-    made->argument = argument;
-    made->destroy = nullptr;
-    static_cast<task **>(argument)[-1] = made;
-}
-
 // The same for a tool, which has `room` behind the task.
 [[gnu::noinline]] task *make_child_for_tool(thread *t, std::size_t size, std::size_t alignment, unsigned flags,
                                             std::size_t room) noexcept {
     const bool far = sizeof(task) + room + size > block_pool::most_room || alignment > 16;
     task *child = begin_child(t, block_pool::kind_for(sizeof(task) + room + (far ? 0 : size)), flags);
-    prepare(t, child, far ? allocate_far(size, alignment) : reinterpret_cast<char *>(child + 1) + room);
+    prepare_to_queue(t, child, far ? allocate_far(size, alignment) : reinterpret_cast<char *>(child + 1) + room);
     if (far) child->set(extra_far_data);
     ompt::task_made(child, flags);
     return child;
@@ -60,15 +50,10 @@ void prepare(thread *t, task *made, void *argument) noexcept {
 task *make_child(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept {
     if (const std::size_t room = ompt::task_room) [[unlikely]]
         return make_child_for_tool(t, size, alignment, flags, room);
-    if (sizeof(task) + size <= block_pool::most_room && alignment <= 16) [[likely]] {
-        const unsigned kind = block_pool::kind_for(sizeof(task) + size);
-        task *child = begin_child(t, kind, flags);
-        t->tasks.memory.prepare_next(kind);
-        prepare(t, child, child + 1);
-        return child;
-    }
+    if (has_room_for(size) && alignment <= 16) [[likely]]
+        return make_child_with_data(t, size, flags);
     task *child = begin_child(t, task_kind, flags);
-    prepare(t, child, allocate_far(size, alignment));
+    prepare_to_queue(t, child, allocate_far(size, alignment));
     child->set(extra_far_data);
     return child;
 }
@@ -217,6 +202,7 @@ void count_child(thread *t, const task *child) noexcept {
 
 void enqueue(thread *t, task *child, dependence_list depend) noexcept {
     task *parent = t->task;
+    t->tasks.memory.prepare_next_like(child);
     child->clear(shape_nested & ~shape_final); // it begins on another's stack
     count_child(t, child);
     if (depend.count) [[unlikely]] {
@@ -377,7 +363,7 @@ void submit_task(thread *t, task *what, dependence_list depend, ompt::place at) 
         if (event && t->task->is_final()) wait_for_children(t);
         return;
     }
-    await_dependences(t, depend);
+    if (depend.count) await_dependences(t, depend);
     begin_undeferred(t, what);
     do {
         what->clear(extra_again);

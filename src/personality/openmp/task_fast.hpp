@@ -43,6 +43,24 @@ inline bool runs_now(thread *t, const task *parent) noexcept {
     return child;
 }
 
+// What only a task needs that may be queued.
+[[gnu::always_inline]] inline void prepare_to_queue(thread *t, task *made, void *argument) noexcept {
+    made->copied = false;
+    made->team = t->team;
+    made->priority = 0;
+    made->argument = argument;
+    made->destroy = nullptr;
+    static_cast<task **>(argument)[-1] = made;
+}
+
+// A child with room for `size` bytes of data right behind it, if so much has room in a block.
+constexpr bool has_room_for(std::size_t size) noexcept { return sizeof(task) + size <= block_pool::most_room; }
+[[gnu::always_inline]] inline task *make_child_with_data(thread *t, std::size_t size, unsigned flags) noexcept {
+    task *child = begin_child(t, block_pool::kind_for(sizeof(task) + size), flags);
+    prepare_to_queue(t, child, child + 1);
+    return child;
+}
+
 // The block of a task that nobody knows any more: what hangs on it, then itself.
 void free_task_and_more(thread *t, task *what) noexcept;
 [[gnu::always_inline]] inline void free_task(thread *t, task *what) noexcept {
@@ -59,14 +77,19 @@ void leave_unqueued(thread *t, task *what) noexcept;
     free_task(t, what);
 }
 
-// Runs function(data) as a child of the current task. May switch.
-[[gnu::always_inline]] inline void run_at_once(thread *t, task_function function, void *data, unsigned flags) noexcept {
-    task *parent = t->task, *child = begin_child(t, task_kind, flags);
+// Runs body() as the current task's child `child`. May switch.
+template <class Body> [[gnu::always_inline]] inline void run_child(thread *t, task *child, Body body) noexcept {
+    task *parent = t->task;
     child->runner.store(t, std::memory_order_relaxed);
     t->task = child;
-    function(data);
+    body();
     t->task = parent;
     finish_unqueued(t, child);
+}
+
+// Runs function(data) as a child of the current task. May switch.
+[[gnu::always_inline]] inline void run_at_once(thread *t, task_function function, void *data, unsigned flags) noexcept {
+    run_child(t, begin_child(t, task_kind, flags), [=] { function(data); });
 }
 
 } // namespace comity::openmp

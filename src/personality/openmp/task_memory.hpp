@@ -35,9 +35,9 @@ public:
         free_[kind] = link_of(memory).load(std::memory_order_relaxed);
         return memory;
     }
-    // The next one of this kind will be needed soon, and another rank may have had it last.
-    void prepare_next(unsigned kind) const noexcept {
-        const char *next = static_cast<const char *>(free_[kind]);
+    // The next one of the kind that this block has will be needed soon, and another rank may have had it last.
+    void prepare_next_like(void *memory) const noexcept {
+        const char *next = static_cast<const char *>(free_[header_of(memory)->kind]);
         for (std::size_t at = 0; next && at < 192; at += 64) __builtin_prefetch(next + at, 1);
     }
     // A block of any pool, by the owner of this one.

@@ -7,6 +7,7 @@
 #include "personality/openmp/kmp/task_reduction.hpp"
 #include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
+#include "personality/openmp/task_fast.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
 
@@ -29,11 +30,22 @@ COMITY_CALLS_PROGRAM void destroy(void *head) noexcept {
 
 } // namespace
 
-kmp_task *make_task(thread *t, u32 size, u32 shared, i32 flags, task_routine routine) noexcept {
+namespace {
+
+[[gnu::noinline]] task *allocate_carefully(thread *t, std::size_t size, i32 flags) noexcept {
     const unsigned core_flags = (flags & task_is_tied ? 0u : +flag_untied) |
                                 (flags & task_is_final ? +flag_final : 0u) |
                                 (flags & task_is_mergeable ? +flag_mergeable : 0u);
-    task *made = allocate_task(t, sizeof(task_head) + size, 16, core_flags);
+    return allocate_task(t, size, 16, core_flags);
+}
+
+} // namespace
+
+kmp_task *make_task(thread *t, u32 size, u32 shared, i32 flags, task_routine routine) noexcept {
+    const std::size_t all = sizeof(task_head) + size;
+    task *made = process.careful || !has_room_for(all)
+                     ? allocate_carefully(t, all, flags)
+                     : make_child_with_data(t, all, flags & task_is_final ? +flag_final : 0u);
     made->function = run;
     new (made->argument) task_head{size, shared, flags};
     kmp_task *k = body_of(made->argument);
@@ -122,9 +134,30 @@ COMITY_KMP kmp_task *__kmpc_omp_target_task_alloc(const ident *, i32, i32 flags,
     return allocate(flags, size, shared, routine);
 }
 
+namespace {
+
+// Of a task that nothing is to be known of: tied, so that its routine is called once, and without the others.
+constexpr i32 task_is_plain = task_is_tied;
+constexpr i32 what_is_plain =
+    task_is_tied | task_has_destructors | task_is_proxy | task_has_priority | task_is_detachable;
+
+__attribute__((no_sanitize("undefined"))) void run_at_once(thread *t, kmp_task *k) noexcept {
+    run_child(t, core_task(k), [=] { k->routine(static_cast<i32>(t->number), k); });
+}
+
+[[gnu::noinline]] i32 submit(kmp_task *k, ompt::place at) noexcept {
+    submit_task(current(), finish_set_up(k), {}, at);
+    return 0;
+}
+
+} // namespace
+
 // The result says whether the current task must return to its scheduler: it need not.
 COMITY_KMP i32 __kmpc_omp_task(const ident *, i32, kmp_task *k) noexcept {
-    submit_task(current(), finish_set_up(k), {}, COMITY_OMPT_HERE);
+    thread *t = current();
+    if ((head_of(k)->flags & what_is_plain) != task_is_plain || process.careful || !runs_now(t, t->task))
+        return submit(k, COMITY_OMPT_HERE);
+    run_at_once(t, k);
     return 0;
 }
 COMITY_KMP i32 __kmpc_omp_task_parts(const ident *, i32, kmp_task *k) noexcept {
