@@ -434,7 +434,6 @@ static void leagues_of_one_and_of_many(void) {
 
 /* A target region's league is the teams construct's in LLVM's ABI. gcc's code goes from team to team by itself. */
 static void leagues_in_a_region(void) {
-#ifdef __clang__
     int begun = leagues, teams_before = teams;
 #pragma omp parallel num_threads(2)
     {
@@ -443,7 +442,26 @@ static void leagues_in_a_region(void) {
         where_am_i(1);
     }
     leagues_are_told(begun, teams_before, 2, 4);
-#endif
+}
+
+static void leagues_in_target_regions(void) {
+    int begun = leagues, teams_before = teams, tasks_before = completed, sum = 0;
+#pragma omp target teams num_teams(3) map(tofrom : sum)
+    {
+        where_in_the_league(3, 0);
+        fib(5);
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp atomic
+            sum++;
+        }
+        where_in_the_league(3, 0);
+    }
+#pragma omp target teams num_teams(1)
+    where_in_the_league(1, 0);
+    CHECK_EQUAL(sum, 6);
+    CHECK_EQUAL(completed - tasks_before, 3 * 14);
+    leagues_are_told(begun, teams_before, 2, 4);
 }
 
 int main(int argc, char **argv) {
@@ -460,6 +478,7 @@ int main(int argc, char **argv) {
         tasks_of_all_kinds();
         locks_and_loops();
         leagues_in_a_region();
+        leagues_in_target_regions();
         CHECK_EQUAL(ended_regions, regions);
         CHECK_EQUAL(ended_implicit_tasks, implicit_tasks);
         CHECK_EQUAL(ended_waits, waits);

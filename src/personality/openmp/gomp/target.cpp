@@ -4,6 +4,8 @@
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/depend.hpp"
 #include "personality/openmp/league.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
+#include "personality/openmp/region.hpp"
 #include "personality/openmp/task.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
@@ -30,12 +32,15 @@ std::intptr_t thread_limit_in(void **arguments) noexcept {
 // A target region on the host begins like a program: as an initial thread of its own, outside of all regions. The
 // caller keeps its data for afterwards.
 void run_on_host(region_function function, void **addresses, void **arguments = nullptr) noexcept {
-    thread *before = self;
+    thread *before = current();
     thread *fresh = new_root();
     self = fresh;
     if (const std::intptr_t limit = thread_limit_in(arguments))
         own_icv().thread_limit = limit < std::intptr_t{no_limit} ? static_cast<unsigned>(limit) : no_limit;
-    function(addresses);
+    if (ompt::on()) [[unlikely]]
+        ompt::run_target(before, function, addresses);
+    else
+        function(addresses);
     self = before;
     free_root(fresh);
 }
@@ -109,15 +114,23 @@ COMITY_GOMP void GOMP_teams(unsigned teams, unsigned limit) noexcept {
     t->teams = 1; // the code is not repeated: one team does all
     t->team_number = 0;
     (void)teams;
+    if (ompt::on()) ompt::target_team_begins(t, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_teams4(unsigned least, unsigned most, unsigned limit, bool first) noexcept {
     thread *t = current();
-    if (!first) return ++t->team_number < t->teams;
-    if (limit) own_icv().thread_limit = limit;
-    (void)least;
-    t->teams = most ? most : 1;
-    t->team_number = 0;
+    const bool watched = ompt::on();
+    if (!first) {
+        barrier(t);                             // its tasks
+        if (watched) ompt::target_team_ends(t); // while it has its number
+        if (++t->team_number == t->teams) return false;
+    } else {
+        if (limit) own_icv().thread_limit = limit;
+        (void)least;
+        t->teams = most ? most : 1;
+        t->team_number = 0;
+    }
+    if (watched) ompt::target_team_begins(t, COMITY_OMPT_HERE);
     return true;
 }
 

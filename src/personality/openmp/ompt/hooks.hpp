@@ -85,6 +85,13 @@ void league_ends(league_region &l) noexcept;
 // Executes a team on its initial thread, which has its numbers, and reports it. Switches if the team does.
 void run_team(thread *t, league_region &l, void (*function)(void *), void *data) noexcept;
 
+// A target region on the host, of which gcc's code goes through the teams of a league by itself: run_target executes it
+// on the initial thread that it has for itself. Team t->team_number of t->teams begins, the first one with the league,
+// and ends.
+void run_target(thread *encountering, void (*function)(void *), void *data) noexcept;
+void target_team_begins(thread *t, place at) noexcept;
+void target_team_ends(thread *t) noexcept;
+
 // A region of one rank whose code the program calls: by its rank, before that code and after the region.
 void serial_region_begins(thread *t, place at) noexcept;
 void serial_region_ends(thread *t) noexcept;

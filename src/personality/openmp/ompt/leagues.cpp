@@ -92,6 +92,67 @@ void run_team(thread *t, league_region &l, void (*function)(void *), void *data)
     t->team->tool = team_before;
 }
 
+namespace {
+
+// A league that a target region goes through, on the stack of who runs the region.
+struct target_league {
+    league_region region{}; // without teams: none has begun
+    watched_team team{};
+    task_info *task_before = nullptr;
+    team_info *team_before = nullptr;
+
+    void restore(thread *t) const noexcept {
+        t->tool = task_before;
+        t->team->tool = team_before;
+    }
+};
+// The innermost target region's. Its code runs on this context's stack, so it is the context's own.
+__thread target_league *target __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// As the thread whose task has met the target construct.
+template <class F> void as_opener(const league_region &l, F f) noexcept {
+    thread *t = self;
+    self = l.opener;
+    f();
+    self = t;
+}
+
+} // namespace
+
+void target_team_begins(thread *t, place at) noexcept {
+    target_league &l = *target;
+    if (!l.region.teams) {
+        l.region.teams = t->teams;
+        as_opener(l.region, [&] { league_begins(l.region, at); });
+        l.task_before = t->tool;
+        l.team_before = t->team->tool;
+    }
+    l.team = {};
+    begin_initial_task(t, l.region, l.team);
+}
+
+void target_team_ends(thread *t) noexcept {
+    target_league &l = *target;
+    end_initial_task(t, l.region, l.team);
+    l.restore(t);
+    if (t->team_number + 1 < l.region.teams) return;
+    as_opener(l.region, [&] { league_ends(l.region); });
+    l.region = {{}, l.region.opener};
+}
+
+void run_target(thread *encountering, void (*function)(void *), void *data) noexcept {
+    target_league here;
+    here.region.opener = encountering;
+    target_league *outer = target;
+    target = &here;
+    function(data);
+    if (here.region.teams && on())
+        target_team_ends(self); // GOMP_teams has one team, and no end
+    else if (here.region.teams)
+        here.restore(self); // the tool has gone meanwhile
+    target = outer;
+}
+
 tool_data &region_data_of(team *tm) noexcept {
     team_info &i = info_of(tm);
     return i.league && !i.initial ? i.league->data : i.data;
