@@ -1,8 +1,9 @@
 """gdb commands for Comity: the contexts of the process and where the parked ones stand.
 
     (gdb) source /usr/share/comity/comity-gdb.py
-    (gdb) comity threads        every context: id, kind, state, kernel thread, the technique and name of the user-level
-                                thread that it runs, where it is parked
+    (gdb) comity threads        every context that runs or is parked: id, kind, state, kernel thread, the technique and
+                                name of the user-level thread that it runs, where it is parked
+    (gdb) comity threads all    the free ones too: those that were never used, and those kept for the next threads
     (gdb) comity bt ID          the backtrace of context ID (or: comity bt all)
 
 Reads the chunks of contexts that src/core/context.cpp keeps and the frame that src/core/arch saves; needs libcomity's debug information.
@@ -65,6 +66,10 @@ def state(c):
     return STATES[int(c["state"])]
 
 
+def is_free(c):
+    return state(c) in ("fresh", "exited")
+
+
 def kind(c):
     if int(c["home"]):
         return "native"
@@ -123,22 +128,27 @@ def backtrace(c, depth=40):
 
 
 class Comity(gdb.Command):
-    """Contexts of a process that runs on Comity: comity threads, comity bt ID|all."""
+    """Contexts of a process that runs on Comity: comity threads [all], comity bt ID|all."""
 
     def __init__(self):
         super().__init__("comity", gdb.COMMAND_STACK, prefix=True)
 
 
 class Threads(gdb.Command):
-    """Lists every context: id, kind, state, kernel thread, its thread's technique and name, and where the parked ones
-    stand."""
+    """Lists the contexts that run or are parked: id, kind, state, kernel thread, their threads' techniques and names,
+    and where the parked ones stand. comity threads all: the free ones too."""
 
     def __init__(self):
         super().__init__("comity threads", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
+        wanted = argument.strip()
+        if wanted not in ("", "all"):
+            raise gdb.GdbError(f"comity threads: not {wanted}, but nothing or `all`")
+        every = contexts()
+        used = [c for c in every if not is_free(c)]
         print(f"{'id':>6} {'kind':<7} {'state':<8} {'kernel':>8}  {'technique':<9} {'name':<16}  where")
-        for c in contexts():
+        for c in every if wanted else used:
             where = ""
             if state(c) == "parked":
                 lines = [l for l in backtrace(c, 12).splitlines() if l.startswith("#")]
@@ -146,6 +156,8 @@ class Threads(gdb.Command):
                 where = (inner or lines or [""])[0].split(None, 1)[-1]
             technique, name = thread(c)
             print(f"{int(c['id']):>6} {kind(c):<7} {state(c):<8} {kernel_thread(c) or '':>8}  {technique:<9} {name:<16}  {where}")
+        if not wanted and len(used) < len(every):
+            print(f"and {len(every) - len(used)} free ones: comity threads all")
 
 
 class Backtrace(gdb.Command):

@@ -1,4 +1,5 @@
-"""In gdb, at the end of techniques.cpp: a parked thread of each technique is listed under its name, where it stands."""
+"""In gdb, at the end of techniques.cpp: a parked thread of each technique is listed under its name, where it stands; free
+contexts, of which there are some since they are made several at once, are listed when all are asked for."""
 
 import gdb
 
@@ -11,4 +12,12 @@ for technique in ("full", "full_l", "roc", "roc_l", "ss", "ss_l", "sc", "c_full"
 below = gdb.execute("comity bt all", to_string=True).count("parked_below_here (")
 if below != 12:
     missing.append(f"12 backtraces, but {below}")
+def free(listed):
+    return [l for l in listed if l.split()[2:3] in (["fresh"], ["exited"])]
+
+
+if free(lines):
+    missing.append("a list without free contexts")
+if not free(gdb.execute("comity threads all", to_string=True).splitlines()):
+    missing.append("the free contexts among all")
 print("\n".join(lines) + f"\nmissing: {missing}" if missing else "every technique was found")
