@@ -392,13 +392,13 @@ void base_scheduler::before_fork() noexcept {
 }
 
 void base_scheduler::parent_after_fork() noexcept {
-    roots_.parent_after_fork();
+    roots_.after_fork();
     lock_.unlock();
 }
 
 // No other kernel thread is left: nobody waits, every other hart is idle and has no worker.
 void base_scheduler::child_after_fork(carrier *survivor) noexcept {
-    roots_.child_after_fork();
+    roots_.drop_after_fork();
     first_ = last_ = nullptr;
     waiting_.store(0, std::memory_order_relaxed);
     lock_.unlock();

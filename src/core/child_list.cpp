@@ -67,7 +67,7 @@ bool child_list::one_starves() noexcept {
     return found;
 }
 
-void child_list::child_after_fork() noexcept {
+void child_list::drop_after_fork() noexcept {
     for (; first_; first_ = first_->next_wanting) first_->listed.store(false, std::memory_order_relaxed);
     count_.store(0, std::memory_order_relaxed);
     lock_.unlock();

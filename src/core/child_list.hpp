@@ -27,10 +27,11 @@ public:
     // Does a child want harts and have none?
     bool starves() noexcept { return !empty() && one_starves(); }
 
-    // Around a fork: nobody changes the list. The forked child has an empty one, in which none of them stands.
+    // Around a fork: nobody changes the list, which is as it was afterwards.
     void before_fork() noexcept { lock_.lock(); }
-    void parent_after_fork() noexcept { lock_.unlock(); }
-    void child_after_fork() noexcept;
+    void after_fork() noexcept { lock_.unlock(); }
+    // Instead of after_fork, in the child of the fork: an empty list, in which none of them stands.
+    COMITY_SHARED void drop_after_fork() noexcept;
 
 private:
     static bool is_listed(const sched *child) noexcept { return child->listed.load(std::memory_order_relaxed); }

@@ -245,7 +245,8 @@ void work_stealing::move_unit(policy *to, slot &own, unit *u) noexcept {
     if (!own.fresh.push(u)) keep(u);
 }
 
-// With all locks nobody changes a policy, nor a list of contexts: the child finds none in the middle of a change.
+// With all locks nobody changes a policy, nor a list of contexts or children: the child finds none in the middle of a
+// change.
 void work_stealing::around_fork(core::fork_stage stage, const carrier *k) noexcept {
     for (unsigned i = 0; i <= harts; ++i) {
         slot &s = slots[i];
@@ -257,7 +258,11 @@ void work_stealing::around_fork(core::fork_stage stage, const carrier *k) noexce
         if (stage == core::fork_stage::child && s.hart != static_cast<unsigned>(k->carried->id))
             s.here.store(false, std::memory_order_relaxed);
     }
-    if (stage == core::fork_stage::before) return spare_lock_.lock();
+    if (stage == core::fork_stage::before) {
+        spare_lock_.lock();
+        return children_.before_fork();
+    }
+    children_.after_fork();
     spare_lock_.unlock();
 }
 

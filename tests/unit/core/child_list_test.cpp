@@ -114,7 +114,7 @@ TEST(child_list, a_forked_child_has_an_empty_list_that_works) {
     list.add(&a);
     list.add(&b);
     list.before_fork();
-    list.child_after_fork();
+    list.drop_after_fork();
     EXPECT_TRUE(list.empty());
     list.forget(&b);
     list.add(&b);
