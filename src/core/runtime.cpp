@@ -121,6 +121,8 @@ void child_after_fork() {
     if (k) {
         k->all_next = nullptr;
         k->kernel_id = sys::kernel_thread_id();
+        // Where another context has forked, the thread's own computation is the parent's, though it was ready.
+        k->home.store(carrier::home_state::away, std::memory_order_relaxed);
     }
     contexts_after_fork();
     tls_after_fork(k && k->current ? k->current->tls : nullptr);

@@ -23,7 +23,7 @@ struct timer {
     // again. Such a timer is never cancelled.
     void (*serve)(timer *) noexcept = nullptr;
 
-    bool queued = false; // from here on: the heap's, under the lock
+    bool queued = false; // from here on: the heap's, under the lock, which is held at a fork
     std::uint32_t rank = 0;
     timer *up = nullptr, *left = nullptr, *right = nullptr;
 };

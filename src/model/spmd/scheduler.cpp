@@ -49,7 +49,9 @@ constexpr core::sched_hooks team_hooks{
     .switch_to_other = switch_to_other,
     .unblock_all = unblock_all,
     .yield = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->yield_to_others(c); },
-    .displaced = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->may_be_displaced(c); }};
+    .displaced = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->may_be_displaced(c); },
+    .around_fork = [](core::sched *s, core::fork_stage stage,
+                      const carrier *k) noexcept { static_cast<team *>(s)->around_fork(stage, k); }};
 
 // ---- Ranks to take up
 
@@ -296,6 +298,13 @@ context *team::pop_ready(carrier *k) noexcept {
 }
 
 void team::push_ready(context *first, context *last, unsigned n) noexcept {
+    if (survivor_) [[unlikely]] {
+        while (first && first != survivor_) first = first->next;
+        if (!first) return;
+        first->next = nullptr;
+        last = first;
+        n = 1;
+    }
     // A context that is ready may run and end the team before we are done here, unless we are a rank of it ourselves.
     const context *waker = core::current_context();
     const bool inside = waker && waker->owner == this;
@@ -361,6 +370,34 @@ void team::call_hart(unsigned n) noexcept {
     a = account.load(std::memory_order_relaxed);
     if (harts_of(a) < harts)
         parent->callbacks->request(handle(parent), handle(this), static_cast<int>(n < missing ? n : 1));
+}
+
+// ---- Fork
+
+void team::around_fork(core::fork_stage stage, const carrier *k) noexcept {
+    if (stage == core::fork_stage::before) {
+        ready_lock_.lock();
+        return children_.before_fork();
+    }
+    stage == core::fork_stage::parent ? children_.after_fork() : children_.drop_after_fork();
+    ready_lock_.unlock();
+    if (stage == core::fork_stage::child) forget_others(k);
+}
+
+// In the child: the other ranks are the parent's, whether they run, wait, are ready or were not taken up. The region
+// that the survivor has opened may want harts.
+void team::forget_others(const carrier *k) noexcept {
+    survivor_ = k->current;
+    ready_first_ = ready_last_ = nullptr;
+    ready_count_.store(0, std::memory_order_relaxed);
+    for (unsigned i = 0; i < base().hart_count(); ++i) {
+        slots_[i].range.store(0, std::memory_order_relaxed);
+        slots_[i].finished = 0;
+        if (i != static_cast<unsigned>(k->carried->id)) slots_[i].set_present(false);
+    }
+    core::sched *below = k->current_sched;
+    while (below != this && below->parent != this) below = below->parent;
+    if (below != this && wanted_of(below->account.load(std::memory_order_relaxed)) != 0) children_.add(below);
 }
 
 } // namespace comity::spmd

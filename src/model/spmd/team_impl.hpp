@@ -112,6 +112,7 @@ public:
     void push_ready(context *first, context *last, unsigned n) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
+    void around_fork(core::fork_stage stage, const carrier *k) noexcept; // sched_hooks::around_fork
 
     // The next thing for a hart in this team; on its transition context. child_first: a child that wants harts comes
     // before ready ranks.
@@ -136,6 +137,8 @@ public:
     bool is_hot = true;           // it is kept for the next region (COMITY_HOT_TEAMS)
     bool is_tree = true;          // ranks are dealt in halves and counted for each hart (COMITY_TEAM_TREE)
     std::uint32_t generation = 0; // of the process: members do not survive a fork
+    // In the child of a fork in the region: the one rank that is there.
+    const context *survivor_ = nullptr;
     unsigned capacity = 1;
     slot *slots_ = nullptr;      // one for each hart
     member **members_ = nullptr; // [1, capacity)
@@ -201,6 +204,7 @@ private:
     int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready(carrier *k) noexcept;
     void enter_child(carrier *k) noexcept;
+    void forget_others(const carrier *k) noexcept;
     bool switch_to_ready(context *from, core::arch::after_fn after, void *arg) noexcept;
     void switch_to_member(context *from, unsigned rank, core::arch::after_fn after, void *arg) noexcept;
     [[noreturn]] void resume_member(carrier *k, unsigned rank) noexcept;

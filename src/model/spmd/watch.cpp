@@ -79,15 +79,21 @@ void look(core::timer *) noexcept {
     // A region that began meanwhile sees that nobody watches, or we see its ranks.
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
     teams_lock.lock();
-    for (const team *t = teams; t && !found.waiting; t = t->next_known) found.waiting = t->has_waiting();
+    for (const team *t = teams; t && !found.waiting; t = t->next_known)
+        found.waiting = t->generation == core::generation() && t->has_waiting();
     teams_lock.unlock();
     if (found.waiting) keep_watch();
 }
 
-// The child of a fork has no region that goes on, and nobody who looks.
+// The child of a fork has no region that goes on. Nobody looks any more if the parent did at that moment: the timers'
+// heap, which nobody changes meanwhile, does not have the next look.
 void before_fork() noexcept { teams_lock.lock(); }
 void parent_after_fork() noexcept { teams_lock.unlock(); }
-void child_after_fork() noexcept { teams_lock.unlock(); }
+void child_after_fork() noexcept {
+    teams_lock.unlock();
+    if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
+    quiet = 0;
+}
 
 __attribute__((constructor)) void watch_forks() noexcept {
     if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))

@@ -2,7 +2,9 @@
  * come out. */
 #include "check.h"
 #include <omp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +43,64 @@ static void fork_inside(void) {
         }
         CHECK_EQUAL(sum_in_region(4), 10);
     }
+}
+
+/* Ranks that have not begun, others that are ready to go on, and regions of theirs: in the child none of them does. */
+static void fork_among_many(void) {
+    const pid_t parent = getpid();
+    for (int round = 0; round < 10; round++) {
+        const int forks = round % 2 ? 20 : 0;
+#pragma omp parallel num_threads(40)
+        {
+            if (getpid() != parent) _exit(2);
+            if (omp_get_thread_num() == forks) {
+                pid_t child = fork();
+                if (child == 0) {
+                    for (int i = 0; i < 50; i++)
+                        if (sum_in_region(3) != 6) _exit(1);
+                    _exit(0);
+                }
+                CHECK(child_is_well(child));
+            } else {
+                (void)sum_in_region(2);
+#pragma omp taskyield
+            }
+            if (getpid() != parent) _exit(3);
+        }
+    }
+}
+
+/* All ranks meet, in a loop of the program's: with fewer harts only Comity's watch brings them together. */
+static void meet_in_region(void) {
+    atomic_int here = 0;
+#pragma omp parallel num_threads(4)
+    {
+        atomic_fetch_add(&here, 1);
+        while (atomic_load(&here) < 4) {
+        }
+    }
+}
+
+static atomic_int enough_forks;
+static void *meet_again_and_again(void *ignored) {
+    while (!atomic_load(&enough_forks)) meet_in_region();
+    return ignored;
+}
+
+static void fork_while_watched(void) {
+    pthread_t other;
+    CHECK(pthread_create(&other, NULL, meet_again_and_again, NULL) == 0);
+    for (int i = 0; i < 100; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            meet_in_region();
+            _exit(0);
+        }
+        CHECK(child_is_well(child));
+    }
+    atomic_store(&enough_forks, 1);
+    pthread_join(other, NULL);
 }
 
 static void at_exit(void) { puts("left by exit"); }
@@ -211,6 +271,8 @@ int main(int argc, char **argv) {
         void (*run)(void);
     } all[] = {{"fork_outside", fork_outside},
                {"fork_inside", fork_inside},
+               {"fork_among_many", fork_among_many},
+               {"fork_while_watched", fork_while_watched},
                {"exit_inside", exit_inside},
                {"signal_inside", signal_inside},
                {"idle", idle},

@@ -242,6 +242,14 @@ class regions(unittest.TestCase):
     def test_fork_inside_lets_the_child_open_regions(self):
         self.expect("fork_inside", OMP_MAX_ACTIVE_LEVELS="4")
 
+    def test_fork_inside_leaves_the_other_ranks_to_the_parent(self):
+        for seed in ("1", "2", "3"):
+            for harts in ("2", "4"):
+                self.expect("fork_among_many", OMP_MAX_ACTIVE_LEVELS="4", COMITY_HARTS=harts, COMITY_CHAOS=seed)
+
+    def test_fork_while_ranks_are_watched_leaves_a_watch_to_the_child(self):
+        self.expect("fork_while_watched", COMITY_HARTS="2", COMITY_STALL_MS="1")
+
     def test_exit_inside_ends_the_process_with_its_status(self):
         self.assertIn("left by exit", self.expect("exit_inside", 7).stdout)
 
