@@ -41,6 +41,7 @@ constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
     [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); },
     [](unit_scheduler *s, context *c, const void *what) noexcept { return as_own(s)->yield_to(c, what); },
+    [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield_to_fresh(c); },
     [](unit_scheduler *s, context *c, unsigned hart) noexcept { as_own(s)->put_on(c, hart); },
     [](unit_scheduler *s, unit *u) noexcept { as_own(s)->accept(u); },
     [](unit_scheduler *s, const comity_pool *p) noexcept { return as_own(s)->takes_from(p); }};
@@ -461,7 +462,7 @@ bool work_stealing::yield(context *c) noexcept {
     if (own.take_turn() % turns_at_home == 0) [[unlikely]] {
         const bool beyond = has_beyond(k, own);
         if (beyond || !own.fresh.empty()) {
-            core::pause(c, beyond ? yield_and_look_around : yield_to_fresh, this);
+            core::pause(c, beyond ? yield_and_look_around : start_fresh_behind, this);
             return true;
         }
     }
@@ -481,6 +482,16 @@ void work_stealing::change_places(slot &own, context *c) noexcept {
     own.first = first->next;
     own.note_ready();
     core::switch_to(c, first, core::arch::comity_arch_nothing, nullptr);
+}
+
+void work_stealing::yield_to_fresh(context *c) noexcept {
+    carrier *k = c->on;
+    slot &own = *work_of(k);
+    if (own.fresh.empty() || !own.take_turn_at_home()) {
+        yield(c);
+        return;
+    }
+    core::pause(c, start_fresh_behind, this);
 }
 
 bool work_stealing::yield_to(context *c, const void *what) noexcept {
@@ -531,7 +542,7 @@ bool work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept 
     if (switch_to_started(own, c, put_back_yielded, c)) return true;
     const bool fresh = !own.fresh.empty();
     if (!fresh && !has_work(k)) return false;
-    core::pause(c, fresh ? yield_to_fresh : yield_to_any, this);
+    core::pause(c, fresh ? start_fresh_behind : yield_to_any, this);
     return true;
 }
 
@@ -552,7 +563,7 @@ void work_stealing::yield_and_look_around(context *c, void *self) {
     s->next(core::current_carrier());
 }
 
-void work_stealing::yield_to_fresh(context *c, void *self) {
+void work_stealing::start_fresh_behind(context *c, void *self) {
     auto *s = static_cast<work_stealing *>(self);
     carrier *k = core::current_carrier();
     s->line_up_yielded(c);

@@ -41,8 +41,9 @@ public:
     bool yield(context *c) noexcept;
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
     void make_ready(context *first, context *last, unsigned n) noexcept;
-    // unit_hooks::yield_to and put_on.
+    // unit_hooks::yield_to, yield_to_fresh and put_on.
     bool yield_to(context *c, const void *what) noexcept;
+    void yield_to_fresh(context *c) noexcept;
     void put_on(context *c, unsigned hart) noexcept;
     void accept(unit *u) noexcept; // unit_hooks::accept
     void child_wants(core::sched *child) noexcept;
@@ -118,7 +119,7 @@ private:
     bool wait_for_work(carrier *k) noexcept;
     // What yield() leaves to the transition context: the context that yielded goes behind the others first.
     static void yield_and_look_around(context *c, void *self);
-    static void yield_to_fresh(context *c, void *self);
+    static void start_fresh_behind(context *c, void *self);
     static void yield_to_any(context *c, void *self);
     bool needs_lock(const slot &s) const noexcept { return !alone() || &s == &slots[harts]; }
     void tell_closer() noexcept;

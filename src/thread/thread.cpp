@@ -209,16 +209,26 @@ void free_thread(thread *t, carrier *k) noexcept {
     return 0;
 }
 
+// As comity_thread_yield, but a thread that has not started begins first.
+void let_fresh_begin(context *c, const slot *w) noexcept {
+    const core::unit_hooks *hooks = w->owner->hooks->units;
+    if (!hooks->yield_to_fresh || c->owner != w->owner) return comity_thread_yield();
+    hooks->yield_to_fresh(w->owner, c);
+}
+
 // The thread has started, and may stand among those of this hart that are ready: they go on first. The joiner stands
 // behind them, which is a mere switch, where to wait for the end would lead to it and back at once. Not for long, since
-// the thread may wait elsewhere.
+// the thread may wait elsewhere. To come back costs the joiner more than the switches between threads, which are alike,
+// since the processor mispredicts its returns; so, while only few are ready, one more begins each time, and the joiner
+// finds more that have ended.
 void let_others_go_on(thread *t, const slot *w) noexcept {
-    constexpr unsigned rounds = 4;
-    if (w->ready.load(std::memory_order_relaxed) == 0 || !t->join.begin_looking(w->owner)) return;
-    for (unsigned i = 0; i < rounds && t->join.get() == end_word::looked_at; ++i) {
-        comity_thread_yield();
+    constexpr unsigned rounds = 4, many = 16;
+    std::uint32_t ready = w->ready.load(std::memory_order_relaxed);
+    if (ready == 0 || !t->join.begin_looking(w->owner)) return;
+    for (unsigned i = 0; i < rounds && ready != 0 && t->join.get() == end_word::looked_at; ++i) {
+        ready < many ? let_fresh_begin(core::current_context(), w) : comity_thread_yield();
         w = work_of(core::current_carrier());
-        if (w->ready.load(std::memory_order_relaxed) == 0) break;
+        ready = w->ready.load(std::memory_order_relaxed);
     }
     t->join.end_looking(w->owner);
 }

@@ -21,6 +21,26 @@ void set_in_a_thread(std::atomic<bool> &flag) {
     t.join();
 }
 
+// Waits for 1024 threads that yield once, the newest first; how often it found the next one living.
+void *join_many_that_yield(void *) {
+    std::vector<comity_thread_t *> all(1024);
+    static std::size_t ended, waits;
+    ended = waits = 0;
+    const auto yield_once = [](void *) -> void * {
+        comity_thread_yield();
+        ++ended;
+        return nullptr;
+    };
+    for (comity_thread_t *&t : all) EXPECT_EQ(comity_thread_create(&t, nullptr, yield_once, nullptr), 0);
+    for (std::size_t i = all.size(); i-- > 0;) {
+        const std::size_t before = ended;
+        EXPECT_EQ(comity_thread_join(all[i], nullptr), 0);
+        waits += ended != before;
+    }
+    EXPECT_EQ(ended, all.size());
+    return &waits;
+}
+
 } // namespace
 
 TEST(one_hart, a_second_thread_of_the_program_gets_it_from_threads_that_yield) {
@@ -184,4 +204,17 @@ TEST(one_hart, a_thread_that_is_joined_is_nobody_elses_from_the_first_look) {
     void *result = nullptr;
     EXPECT_EQ(comity_thread_join(joiner, &result), 0);
     EXPECT_EQ(result, &go);
+}
+
+// The joiner is behind those that are ready, and one more begins each time that it lets them go on: so ever more have
+// ended when it comes back.
+TEST(one_hart, who_joins_many_that_wait_finds_most_of_them_ended) {
+    const comity::threads scope;
+    comity_thread_attr_t on_its_own{};
+    on_its_own.technique = COMITY_TECHNIQUE_FULL; // else it runs on this thread's stack, and yields as that does
+    comity_thread_t *joiner = nullptr;
+    ASSERT_EQ(comity_thread_create(&joiner, &on_its_own, join_many_that_yield, nullptr), 0);
+    void *waits = nullptr;
+    ASSERT_EQ(comity_thread_join(joiner, &waits), 0);
+    EXPECT_LE(*static_cast<std::size_t *>(waits), 1024U / 10);
 }
