@@ -111,11 +111,12 @@ waiter &wait_list::place_for(context *c, waiter &own) noexcept {
     return place;
 }
 
-// Until the condition holds (true) or the place's deadline has passed.
+// Until the condition holds (true) or the place's deadline has passed. Who was woken in vain may have been promoted
+// since, and has no hart then.
 bool wait_list::block_in_place(waiter &place, ready_fn ready, void *arg) noexcept {
     waiting w{place.who, this, ready, arg, &place, false};
     bool good = false;
-    do block(w);
+    do place.who->on->carried ? block(w) : wait_outside(w);
     while (!(good = ready(arg)) && !place.expired.load(std::memory_order_relaxed));
     return good;
 }

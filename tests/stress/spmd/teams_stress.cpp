@@ -350,4 +350,42 @@ TEST(spmd_stress, a_rank_that_was_woken_goes_on_although_all_harts_are_with_thos
     }
 }
 
+// It was woken in vain, for what it waits for until a deadline: it has no hart when it waits again.
+TEST(spmd_stress, a_rank_that_was_woken_in_vain_waits_on_without_a_hart) {
+    core::ensure_started();
+    const unsigned ranks = core::base().hart_count() + 1;
+    struct shared {
+        sync::wait_list list;
+        std::atomic<bool> go{false}, done{false}, waits{false};
+        unsigned last = 0;
+        static void body(void *argument, unsigned rank) {
+            auto *s = static_cast<shared *>(argument);
+            const auto from = std::chrono::steady_clock::now();
+            if (rank == s->last) {
+                s->waits = true;
+                EXPECT_TRUE(s->list.wait_until([s] { return s->go.load(); }, comity_now() + 60'000'000'000));
+                s->done = true;
+                return;
+            }
+            while (!s->waits) core::let_others_run();
+            while (std::chrono::steady_clock::now() - from < std::chrono::milliseconds(20)) core::let_others_run();
+            if (rank == s->last - 1) {
+                s->list.wake_all();
+                while (std::chrono::steady_clock::now() - from < std::chrono::milliseconds(300)) {
+                }
+                s->go = true;
+                s->list.wake_all();
+            }
+            while (!s->done) {
+            }
+        }
+    };
+    for (int again = 0; again < 2; ++again) {
+        shared s;
+        s.last = ranks - 1;
+        spmd::run(spmd::prepare(ranks), shared::body, &s);
+        ASSERT_TRUE(s.done);
+    }
+}
+
 } // namespace
