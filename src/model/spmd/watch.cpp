@@ -86,7 +86,8 @@ void look(core::timer *) noexcept {
 }
 
 // The child of a fork has no region that goes on. Nobody looks any more if the parent did at that moment: the timers'
-// heap, which nobody changes meanwhile, does not have the next look.
+// heap, which nobody changes meanwhile, does not have the next look. The handlers are registered after the core's, so
+// the list's lock is taken before the teams' own ones (team::around_fork), as a look takes them.
 void before_fork() noexcept { teams_lock.lock(); }
 void parent_after_fork() noexcept { teams_lock.unlock(); }
 void child_after_fork() noexcept {
