@@ -7,6 +7,7 @@
 
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
+#include "sys/options.hpp"
 
 namespace comity::openmp {
 namespace {
@@ -40,13 +41,14 @@ void on_side_stack() noexcept {
     ::setcontext(&s->caller);
 }
 
-constexpr std::size_t stack_size = std::size_t{64} << 10;
+// As large as other ranks', since rank 0 runs tasks there at the end.
+std::size_t stack_size() noexcept { return process.stack_size ? process.stack_size : sys::get_options().stack_size; }
 
 } // namespace
 
 void start_legacy_region(const region &r) noexcept {
     side *s = new (std::nothrow) side{};
-    if (!s || !(s->stack = sys::map_stack(stack_size))) sys::fatal("GOMP_parallel_start", "no memory for a stack");
+    if (!s || !(s->stack = sys::map_stack(stack_size()))) sys::fatal("GOMP_parallel_start", "no memory for a stack");
     s->request = r;
     s->function = r.function;
     s->data = r.data;

@@ -340,6 +340,36 @@ static void cancellation_stops_early(void) {
     CHECK_EQUAL(sum, 4950);
 }
 
+#ifndef __clang__
+/* As gcc before 4.9 compiled a region: its end, where tasks are run, may need as much stack as any rank has. */
+extern void GOMP_parallel_start(void (*)(void *), void *, unsigned);
+extern void GOMP_parallel_end(void);
+
+static void make_large_tasks(void *ran) {
+    for (int i = 0; i < 20; i++) {
+#pragma omp task
+        {
+            volatile char large[300000];
+            for (size_t k = 0; k < sizeof large; k += 1024) large[k] = 1;
+#pragma omp atomic
+            *(int *)ran += large[1024];
+        }
+    }
+}
+
+static void tasks_of_an_old_region_have_a_whole_stack(void) {
+    int ran = 0;
+    for (int i = 0; i < 5; i++) {
+        GOMP_parallel_start(make_large_tasks, &ran, (unsigned)threads);
+        make_large_tasks(&ran);
+        GOMP_parallel_end();
+    }
+    CHECK_EQUAL(ran, 5 * 20 * threads);
+}
+#else
+static void tasks_of_an_old_region_have_a_whole_stack(void) {}
+#endif
+
 int main(int argc, char **argv) {
     witness_comity();
     threads = argc > 1 ? atoi(argv[1]) : 4;
@@ -357,6 +387,7 @@ int main(int argc, char **argv) {
         data_of_a_task_is_aligned();
         regions_open_inside_tasks();
         cancellation_stops_early();
+        tasks_of_an_old_region_have_a_whole_stack();
     }
     return report();
 }
