@@ -9,7 +9,7 @@ namespace comity::sys {
 // its middle runs it again. Needs no constructor. Any thread, not in signal handlers.
 class once {
 public:
-    void run(void (*function)()) noexcept;
+    COMITY_SHARED void run(void (*function)()) noexcept;
 
 private:
     int state_ = 0; // written by the C library only

@@ -10,13 +10,13 @@
 
 #include "core/displacement.hpp"
 #include "core/runtime.hpp"
-#include "core/spinlock.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/affinity_environment.hpp"
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/process.hpp"
 
 extern "C" char **environ; // the C library's
 
@@ -370,8 +370,27 @@ std::uint64_t hash_variables() noexcept {
 }
 
 std::uint64_t hash_at_load = 0;
-core::spinlock refreshing;
-bool is_refreshed = false; // under `refreshing`
+sys::once refreshing;
+
+void read_again() {
+    if (hash_variables() == hash_at_load) return;
+    const std::uintptr_t allocator = process.initial.allocator; // memory.cpp's
+    process.initial = {};
+    process.initial.allocator = allocator;
+    process.num_threads_listed = process.bind_listed = 0;
+    process.binds = false;
+    process.teams_bind = 4;
+    set_places({});
+    process.cancellation = process.display_affinity = false;
+    process.max_task_priority = 0;
+    process.stack_size = 0;
+    process.wait_policy = process_icvs::wait::unset;
+    process.spin_us = -1;
+    process.library = process_icvs::library_kind::throughput;
+    read_environment(process, look_up_securely, sys::get_options().nested);
+    spmd::set_stack_size(process.stack_size);
+    if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
+}
 
 // Libraries' constructors run before main; the variables that count are those of the program's start.
 __attribute__((constructor)) void read_at_start() noexcept {
@@ -398,28 +417,6 @@ void read_environment(process_icvs &into, look_up_function look_up, bool nested)
     reader(into, look_up).read_all(nested);
 }
 
-void refresh_environment() noexcept {
-    refreshing.lock();
-    if (!is_refreshed && hash_variables() != hash_at_load) {
-        const std::uintptr_t allocator = process.initial.allocator; // memory.cpp's
-        process.initial = {};
-        process.initial.allocator = allocator;
-        process.num_threads_listed = process.bind_listed = 0;
-        process.binds = false;
-        process.teams_bind = 4;
-        set_places({});
-        process.cancellation = process.display_affinity = false;
-        process.max_task_priority = 0;
-        process.stack_size = 0;
-        process.wait_policy = process_icvs::wait::unset;
-        process.spin_us = -1;
-        process.library = process_icvs::library_kind::throughput;
-        read_environment(process, look_up_securely, sys::get_options().nested);
-        spmd::set_stack_size(process.stack_size);
-        if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
-    }
-    is_refreshed = true;
-    refreshing.unlock();
-}
+void refresh_environment() noexcept { refreshing.run(read_again); }
 
 } // namespace comity::openmp

@@ -8,6 +8,8 @@ int main(void) {
     setenv("OMP_NUM_THREADS", "3", 1);
     setenv("OMP_SCHEDULE", "guided,5", 1);
     setenv("OMP_MAX_ACTIVE_LEVELS", "7", 1);
+    setenv("OMP_PLACES", "threads", 1);
+    CHECK_EQUAL(omp_get_place_num_procs(0), 1); /* the first use */
     CHECK_EQUAL(omp_get_max_threads(), 3);
     int threads = 0, chunk;
 #pragma omp parallel

@@ -13,16 +13,26 @@ omp_proc_bind_t omp_get_proc_bind() noexcept {
     const auto policy = static_cast<bind_policy>(icv_of(current()).bind);
     return policy == bind_policy::unset ? omp_proc_bind_false : static_cast<omp_proc_bind_t>(policy);
 }
-int omp_get_num_places() noexcept {
-    (void)current(); // the environment is read for good at the first use
-    return static_cast<int>(places().size());
+
+namespace {
+// The environment is read for good at the first use, and the list of places with it.
+const place_list &final_places() noexcept {
+    (void)current();
+    return places();
 }
+const comity::sys::cpu_set *final_place(int place) noexcept {
+    (void)final_places();
+    return cpus_of_place(place);
+}
+} // namespace
+
+int omp_get_num_places() noexcept { return static_cast<int>(final_places().size()); }
 int omp_get_place_num_procs(int place) noexcept {
-    const comity::sys::cpu_set *cpus = cpus_of_place(place);
+    const comity::sys::cpu_set *cpus = final_place(place);
     return cpus ? static_cast<int>(cpus->count()) : 0;
 }
 void omp_get_place_proc_ids(int place, int *ids) noexcept {
-    const comity::sys::cpu_set *cpus = cpus_of_place(place);
+    const comity::sys::cpu_set *cpus = final_place(place);
     for (int cpu = cpus ? cpus->next() : -1; cpu >= 0; cpu = cpus->next(cpu + 1)) *ids++ = cpu;
 }
 int omp_get_place_num() noexcept { return placement_of(current()).place; }
