@@ -36,7 +36,7 @@ sched *child_list::pick_oldest() noexcept {
         if (found && sched::wanted_of(child->account.load(std::memory_order_relaxed)) != 0) {
             put_first(child);
         } else {
-            child->listed.store(false, std::memory_order_relaxed);
+            child->listed.store(false, std::memory_order_release); // release[unlisted]
             count(-1);
         }
     }
@@ -45,6 +45,8 @@ sched *child_list::pick_oldest() noexcept {
 }
 
 void child_list::forget(sched *child) noexcept {
+    // Most never asked for a hart. Nobody adds it any more, and who took it out has done with it.
+    if (!child->listed.load(std::memory_order_acquire)) return; // acquire[unlisted]
     lock_.lock();
     for (sched **at = &first_; is_listed(child); at = &(*at)->next_wanting) {
         if (*at != child) continue;
