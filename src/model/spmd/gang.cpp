@@ -21,11 +21,11 @@ void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
     while (sys::ticks() - from < most && has_ranks()) sys::cpu_relax();
     const std::uint64_t r =
         slots_[k->carried->id].range.load(std::memory_order_relaxed); // of a gang all ranks start in this slot
-    unsigned left = slot::begin(r) < slot::end(r) ? slot::end(r) - slot::begin(r) : 0;
+    unsigned left = slot::count(r);
     // A hart that is idle is woken, which costs no more than waking another kernel thread, and stays for the next
     // region.
     if (left != 0 && parent == &base()) left -= harts_that_come(left);
-    for (int rank; left != 0 && (rank = claim(k)) >= 0; --left) {
+    for (int rank; left != 0 && (rank = claim(k, true)) >= 0; --left) {
         promote_member(members_[rank]);
     }
 }
@@ -73,6 +73,7 @@ void team::join_without_hart() noexcept {
 // The region's master was displaced in its middle. The harts that are here find nothing more to do and leave, or
 // linger.
 void team::leave_without_hart() noexcept {
+    take_offer_back();
     if (generation != core::generation())
         magic = 0;
     else if (lingering)

@@ -10,6 +10,8 @@
 #include "sys/cache.hpp"
 #include "sys/message.hpp"
 
+#include <algorithm>
+
 namespace comity::spmd {
 
 using core::base;
@@ -53,11 +55,13 @@ constexpr core::sched_hooks team_hooks{
     .around_fork = [](core::sched *s, core::fork_stage stage,
                       const carrier *k) noexcept { static_cast<team *>(s)->around_fork(stage, k); }};
 
+team *team::around() const noexcept { return parent->hooks == &team_hooks ? static_cast<team *>(parent) : nullptr; }
+
 // ---- Ranks to take up
 
-int team::claim(carrier *k) noexcept {
+int team::claim(carrier *k, bool insists) noexcept {
     const int rank = claim_own(k);
-    return rank >= 0 ? rank : steal(k);
+    return rank >= 0 ? rank : steal(k, insists);
 }
 
 int team::claim_own(carrier *k) noexcept {
@@ -69,7 +73,7 @@ int team::claim_own(carrier *k) noexcept {
         sys::fetch_to_read(&body_);
         sys::fetch_to_read(own.last_arg);
         const std::uint32_t b = slot::begin(r);
-        if (own.range.compare_exchange_weak(r, slot::pack(b + 1, slot::end(r)) | (r & slot::gang),
+        if (own.range.compare_exchange_weak(r, slot::part(r, b + 1, slot::end(r)),
                                             std::memory_order_acq_rel, // acq_rel[team-ranks]
                                             std::memory_order_relaxed))
             return static_cast<int>(b);
@@ -78,22 +82,24 @@ int team::claim_own(carrier *k) noexcept {
 }
 
 // Takes the back half of another hart's range, runs its first rank and keeps the others in the own slot, which is
-// empty.
-int team::steal(carrier *k) noexcept {
+// empty. Unless it insists it leaves to the other hart what that one will have done sooner than it could help.
+int team::steal(carrier *k, bool insists) noexcept {
     // Alone in a team whose ranks all started in one slot: nobody left any behind, since harts leave with empty slots.
     if (!lingering && harts_of(account.load(std::memory_order_relaxed)) == 1) return -1;
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     const unsigned from = core::is_chaos() ? core::chaos_random() % harts : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
         const unsigned victim = (from + i) % harts;
-        if (victim == own || slots_[victim].empty()) continue;
-        if (is_bound() && !may_take(k, slot::end(slots_[victim].range.load(std::memory_order_relaxed)) - 1)) continue;
+        if (victim == own) continue;
+        const std::uint64_t r = slots_[victim].range.load(std::memory_order_relaxed);
+        if (slot::count(r) == 0 || (!insists && (r & slot::brief))) continue;
+        if (is_bound() && !may_take(k, slot::end(r) - 1)) continue;
         if (const int rank = steal_from(slots_[victim], slots_[own]); rank >= 0) {
             ++k->count.steals;
             return rank;
         }
         if (!slots_[own].empty()) // the master has just filled it
-            return claim(k);
+            return claim(k, insists);
     }
     return -1;
 }
@@ -112,10 +118,10 @@ int team::steal_from(slot &victim, slot &own) noexcept {
         // A gang's ranks may not wait behind one another in a hart's pocket, so of those only the last is taken.
         // Nor of those that are bound: the others may belong elsewhere.
         const std::uint32_t middle = (r & slot::gang) || is_bound() || !is_tree ? e - 1 : b + (e - b) / 2;
-        if (victim.range.compare_exchange_weak(r, slot::pack(b, middle) | (r & slot::gang), std::memory_order_acq_rel,
+        if (victim.range.compare_exchange_weak(r, slot::part(r, b, middle), std::memory_order_acq_rel,
                                                std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
-            rest = slot::pack(middle + 1, e);
+            rest = slot::part(r, middle + 1, e);
             break;
         }
     }
@@ -157,7 +163,7 @@ void team::finish(member *m) noexcept {
     s.last_arg = arg_;
     if (!is_tree) [[unlikely]] // is subtracted at once, but only when the context is saved
         return core::pause(c, member_parks, this);
-    if (const int rank = claim(k); rank >= 0)
+    if (const int rank = claim(k, !lingering); rank >= 0)
         return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.
     if (unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished) &&
@@ -194,12 +200,12 @@ void team::resume_master(carrier *k) noexcept {
 
 // ---- What next
 
-bool team::has_work(carrier *k) noexcept {
-    if (is_bound())
-        return (ready_count_.load(std::memory_order_relaxed) != 0 && has_ready_for(k)) || !children_.empty() ||
-               has_ranks_for(k) || core::home_ready(k, this);
-    return ready_count_.load(std::memory_order_relaxed) != 0 || !children_.empty() || has_ranks() ||
-           core::home_ready(k, this);
+bool team::has_work(carrier *k) noexcept { return has_calls(k) || (is_bound() ? has_ranks_for(k) : has_ranks()); }
+
+// Has somebody made something ready for the hart?
+bool team::has_calls(carrier *k) noexcept {
+    return (ready_count_.load(std::memory_order_relaxed) != 0 && (!is_bound() || has_ready_for(k))) ||
+           !children_.empty() || core::home_ready(k, this);
 }
 
 bool team::has_ranks() const noexcept {
@@ -217,7 +223,8 @@ bool team::home_below(const carrier *k) const noexcept { return core::home_ready
 bool team::yield_to_others(context *c) noexcept {
     constexpr std::uint8_t turns = 16;
     carrier *k = c->on;
-    if (home_below(k) || (++slots_[k->carried->id].yields % turns == 0 && !children_.empty())) {
+    if (home_below(k) ||
+        (++slots_[k->carried->id].yields % turns == 0 && (look_at_offers(k, true) || !children_.empty()))) {
         core::pause(
             c,
             [](context *self, void *t) {
@@ -243,14 +250,19 @@ void team::enter_child(carrier *k) noexcept {
 }
 
 void team::step(carrier *k, bool child_first) noexcept {
-    const int hart = k->carried->id;
+    slot &own = slots_[k->carried->id];
     // A master that fills a slot looks who is here after that (ask_for_harts): it sees that we leave, or we the ranks,
     // in whichever slot: in its own if we were not here yet when it filled. What becomes ready from now on asks for
     // harts (push_ready, child_wants).
+    const bool is_top = !around();
+    bool insists = !lingering || is_bound();
     do {
-        slots_[hart].set_present(true);
+        own.set_present(true);
+        if (is_top) own.set_inside(true);
         for (;;) {
+            const std::uint32_t ended = own.finished;
             if (flush(k)) resume_master(k); // returns when the master must go on elsewhere
+            if (own.came_at != 0) note_pace(own, ended);
             if (child_first) enter_child(k);
             child_first = false;
             if (core::home_ready(k, this)) {
@@ -258,24 +270,115 @@ void team::step(carrier *k, bool child_first) noexcept {
                 core::go_home(k, this);
             }
             if (context *c = pop_ready(k)) core::resume(k, c);
-            if (const int rank = claim(k); rank >= 0) resume_member(k, static_cast<unsigned>(rank));
+            if (const int rank = claim(k, insists); rank >= 0) {
+                own.came_at = sys::ticks();
+                own.insisted = insists;
+                resume_member(k, static_cast<unsigned>(rank));
+            }
+            if (is_top && insists) look_at_offers(k, true);
             enter_child(k);
             if (parent != &base()) break;
-            // The root's harts wait for new work for a while: the next region mostly follows soon.
-            const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
-            bool work = false;
-            for (unsigned i = 1; !(i % 64 == 0 && sys::ticks() - from > most); ++i) {
-                work = !slots_[hart].empty() || has_work(k);
-                if (work || draining_.load(std::memory_order_relaxed) || base().pressed()) break;
-                sys::cpu_relax();
-            }
-            if (!work) break;
+            const outcome o = linger(k);
+            if (o == outcome::leave) break;
+            insists = o == outcome::insist || is_bound();
         }
-        slots_[hart].set_present(false);
+        own.set_present(false);
+        own.set_inside(false);
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
-    } while (is_bound() ? has_ranks_for(k) : has_ranks());
+        insists = true;
+    } while ((is_bound() ? has_ranks_for(k) : has_ranks()) || (is_top && look_at_offers(k, false)));
     leave_places(k);
     core::yield(k);
+}
+
+// The root's harts wait for new work for a while: the next region mostly follows soon. Brief ranks in others' slots are
+// left there until two looks have found the same ones: then their hart is busy with another one. As long as they are
+// gone by then looks become rare, for each takes away a line that the other hart is about to write.
+team::outcome team::linger(carrier *k) noexcept {
+    const slot &own = slots_[k->carried->id];
+    const std::uint64_t most = core::spin_ticks();
+    std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0, pause = hand_over_ / 2;
+    for (unsigned i = 1;; ++i) {
+        if (!own.empty() || has_calls(k)) return outcome::look;
+        if (draining_.load(std::memory_order_relaxed) || base().pressed()) return outcome::leave;
+        sys::cpu_relax();
+        if (i % 2 != 0) continue;
+        const std::uint64_t now = sys::ticks();
+        if (now - looked > pause) {
+            std::uint64_t sum = 0;
+            const std::uint64_t left = left_by_others(k, sum);
+            if (left != 0 && (left == seen || !(left & slot::brief))) return outcome::insist;
+            if (sum != last) {
+                pause = std::min<std::uint64_t>(2 * pause, std::uint64_t{3} * hand_over_);
+                from = now;
+            }
+            seen = left;
+            last = sum;
+            looked = now;
+        }
+        if (now - from > most) return outcome::leave;
+    }
+}
+
+// The ranks in some other slot, or in a team that is offered; 0: there are none. `sum` changes with every region.
+std::uint64_t team::left_by_others(const carrier *k, std::uint64_t &sum) noexcept {
+    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    std::uint64_t left = is_bound() && has_ranks_for(k);
+    for (unsigned i = 1; i < harts && !is_bound(); ++i) {
+        const std::uint64_t r = slots_[(own + i) % harts].range.load(std::memory_order_relaxed);
+        if (slot::count(r) != 0) left = r;
+        sum = sum * 31 + r;
+    }
+    if (left == 0 && look_at_offers(k, false, &left)) sum += left;
+    return left;
+}
+
+// Are there ranks in teams that others offer below this one? `calls`: then the calling hart finds them among the
+// children. The one that is looked at cannot end meanwhile.
+bool team::look_at_offers(const carrier *k, bool calls, std::uint64_t *what) noexcept {
+    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    for (unsigned n = 1; n <= harts; ++n) {
+        auto &word = slots_[(own + n) % harts].offer;
+        std::uintptr_t seen = word.load(std::memory_order_relaxed);
+        for (unsigned i = 1; seen != 0; ++i) {
+            if (!(seen & slot::looked_at) &&
+                word.compare_exchange_weak(seen, seen | slot::looked_at,
+                                           std::memory_order_acquire, // acquire[team-offer]
+                                           std::memory_order_relaxed))
+                break;
+            i % 64 == 0 ? sys::yield_kernel_thread() : sys::cpu_relax();
+            seen = word.load(std::memory_order_relaxed);
+        }
+        if (seen == 0) continue;
+        auto *child = reinterpret_cast<team *>(seen);
+        std::uint64_t ranks = 0;
+        for (unsigned i = 0; i < harts && ranks == 0; ++i) {
+            const std::uint64_t r = child->slots_[i].range.load(std::memory_order_relaxed);
+            if (slot::count(r) != 0) ranks = r;
+        }
+        const bool found = ranks != 0 || child->look_at_offers(k, calls, what);
+        if (ranks != 0 && what) *what = (ranks ^ seen << 8) | slot::brief;
+        if (found && calls) {
+            child->want(1);
+            children_.add(child);
+        }
+        word.store(seen, std::memory_order_release); // release[team-offer]
+        if (found) return true;
+    }
+    return false;
+}
+
+// The ranks that the hart came for have ended, or wait. The first of them found nothing in the hart's caches, which
+// takes a part of what it takes to hand them over.
+void team::note_pace(slot &own, std::uint32_t ended) noexcept {
+    const std::uint64_t all = sys::ticks() - own.came_at, cold = hand_over_ / 4;
+    const std::uint64_t each = (all > cold ? all - cold : 0) / std::max(ended, 1U);
+    own.came_at = 0;
+    // Every master reads this at each start: it is written when it has really changed.
+    const std::uint64_t before = pace().load(std::memory_order_relaxed);
+    if ((each > 2 * before && (own.insisted || !is_brief(1))) || 2 * each < before)
+        pace().store(static_cast<std::uint32_t>(std::min<std::uint64_t>(each, longest_pace * hand_over_)),
+                     std::memory_order_relaxed);
 }
 
 // ---- Ready contexts
@@ -324,7 +427,7 @@ void team::push_ready(context *first, context *last, unsigned n) noexcept {
 
 // Ranks that were never started come first: those that yield to each other must not keep them out.
 bool team::switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept {
-    if (const int rank = claim(from->on); rank >= 0) {
+    if (const int rank = claim(from->on, true); rank >= 0) {
         switch_to_member(from, static_cast<unsigned>(rank), after, arg);
         return true;
     }
@@ -390,13 +493,21 @@ void team::forget_others(const carrier *k) noexcept {
     survivor_ = k->current;
     ready_first_ = ready_last_ = nullptr;
     ready_count_.store(0, std::memory_order_relaxed);
-    for (unsigned i = 0; i < base().hart_count(); ++i) {
-        slots_[i].range.store(0, std::memory_order_relaxed);
-        slots_[i].finished = 0;
-        if (i != static_cast<unsigned>(k->carried->id)) slots_[i].set_present(false);
-    }
     core::sched *below = k->current_sched;
     while (below != this && below->parent != this) below = below->parent;
+    for (unsigned i = 0; i < base().hart_count(); ++i) {
+        slot &s = slots_[i];
+        s.range.store(0, std::memory_order_relaxed);
+        s.finished = 0;
+        s.came_at = 0;
+        const std::uintptr_t offered = s.offer.load(std::memory_order_relaxed) & ~slot::looked_at;
+        const bool is_below = below != this && below->hooks == &team_hooks &&
+                              offered == reinterpret_cast<std::uintptr_t>(static_cast<team *>(below));
+        s.offer.store(is_below ? offered : 0, std::memory_order_relaxed);
+        if (i == static_cast<unsigned>(k->carried->id)) continue;
+        s.set_present(false);
+        s.set_inside(false);
+    }
     if (below != this && wanted_of(below->account.load(std::memory_order_relaxed)) != 0) children_.add(below);
 }
 

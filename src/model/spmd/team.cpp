@@ -11,6 +11,7 @@
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -19,6 +20,15 @@ namespace comity::spmd {
 using core::base;
 
 namespace {
+
+// Some ten cache lines that go from hart to hart.
+constexpr unsigned hand_over_ns = 450;
+
+std::uint8_t code_of(const void *known_as, unsigned codes) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(known_as);
+    return static_cast<std::uint8_t>((address >> 4 ^ address >> 10) % codes);
+}
+
 std::size_t stack_size = 0;                               // set_stack_size
 std::atomic<void (*)(int harts)> region_watcher{nullptr}; // by watch_regions
 
@@ -49,6 +59,8 @@ team *team::create(context *master) noexcept {
     t->generation = core::generation();
     t->is_hot = sys::get_options().hot_teams;
     t->is_tree = sys::get_options().team_tree;
+    t->hand_over_ = static_cast<std::uint32_t>(core::ticks_per_us() * hand_over_ns / 1000);
+    for (auto &p : t->pace_) p.store(longest_pace * t->hand_over_, std::memory_order_relaxed);
     enlist(t);
     return t;
 }
@@ -70,6 +82,7 @@ void team::destroy() noexcept {
 
 unsigned team::grow(unsigned ranks) noexcept {
     if (ranks <= capacity) return ranks;
+    ranks = std::min(ranks, slot::most_ranks);
     if (ranks > room_) {
         auto **more = static_cast<member **>(std::realloc(members_, ranks * sizeof(member *)));
         if (!more) return capacity;
@@ -96,8 +109,9 @@ unsigned team::grow(unsigned ranks) noexcept {
 
 // ---- A region
 
-void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexcept {
+void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const void *known_as) noexcept {
     context *c = master;
+    code_.store(code_of(known_as, codes), std::memory_order_relaxed);
     body_ = body;
     arg_ = arg;
     busy = true;
@@ -113,7 +127,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
         run_gang_members(c->on, ranks);
     else
         ask_for_harts(ranks);
-    body(arg, 0);
+    run_own_rank(ranks);
     c->on->carried ? join(c) : join_without_hart(); // without a hart it was displaced
     sys::fetch_to_write(&body_);                    // the others have read it, and the next region writes it
     if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -122,6 +136,18 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexce
     busy = false;
     return_to_place(c);
     if (reported) report(-reported);
+}
+
+// Rank 0. Who came for others says how long those took, but found nothing of theirs in his caches; where that is why
+// they seem to be worth handing over, this one says better how long the others would have taken here.
+void team::run_own_rank(unsigned ranks) noexcept {
+    const std::uint64_t worth = std::uint64_t{pace().load(std::memory_order_relaxed)} * (ranks / 2);
+    const bool is_doubtful = lingering && !is_brief_region && worth < 8 * std::uint64_t{hand_over_};
+    const std::uint64_t from = is_doubtful ? sys::ticks() : 0;
+    body_(arg_, 0);
+    if (!is_doubtful) return;
+    const std::uint64_t taken = sys::ticks() - from + hand_over_ / 8; // with a switch
+    if (taken * (ranks / 2) < hand_over_) pace().store(static_cast<std::uint32_t>(taken), std::memory_order_relaxed);
 }
 
 // The hart comes under this team: a lingering one stays registered between its regions.
@@ -135,9 +161,14 @@ void team::enter_region(carrier *k) noexcept {
         hooks = &team_hooks;
     }
     slots_[k->carried->id].set_present(true);
+    const team *up = around();
+    below_ = up ? up->below_ + 1 : 0;
+    top_ = up ? up->top_ : this;
+    if (!up) slots_[k->carried->id].set_inside(true);
 }
 
 void team::leave_region(carrier *k) noexcept {
+    take_offer_back();
     if (generation != core::generation()) { // nobody else is in this team; nor will it be used again
         magic = 0;
         master->owner = parent;
@@ -146,6 +177,7 @@ void team::leave_region(carrier *k) noexcept {
         return;
     }
     slots_[k->carried->id].set_present(false);
+    slots_[k->carried->id].set_inside(false);
     if (lingering) {
         want_none();                                            // or harts would be woken for nothing
         account.fetch_sub(one_hart, std::memory_order_acq_rel); // acq_rel[account]
@@ -153,6 +185,11 @@ void team::leave_region(carrier *k) noexcept {
         core::become(k, &base());
         core::leave_comity(k);
     } else {
+        // Nobody came, so nobody has learnt how long ranks take: it is forgotten little by little.
+        if (!is_brief_region && wanted_of(account.load(std::memory_order_relaxed)) != 0) {
+            const std::uint32_t now = pace().load(std::memory_order_relaxed);
+            pace().store(now - now / 8, std::memory_order_relaxed);
+        }
         core::unregister_sched("a team's end");
     }
 }
@@ -169,8 +206,12 @@ void team::close() noexcept {
 // Ranks 1.. go to the slots of the harts that are here, in runs, so that a rank tends to meet the same hart again.
 void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    const bool is_gang = kind == region_kind::gang;
+    is_brief_region = !is_gang && is_brief(ranks - 1);
+    const std::uint64_t none =
+        slot::no_ranks_of(++regions_) | (is_gang ? slot::gang : 0) | (is_brief_region ? slot::brief : 0);
     unsigned end = ranks;
-    if (lingering && is_tree && kind != region_kind::gang &&
+    if (lingering && is_tree && !is_gang && !is_brief_region &&
         sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
         unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i) others += i != own && slots_[i].present.load(std::memory_order_relaxed);
@@ -181,14 +222,12 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
             --others;
             // Not empty: its hart has already stolen from a slot that was filled before.
             if (share != 0 && r != slot::stealing && slot::begin(r) >= slot::end(r) &&
-                slots_[i].range.compare_exchange_strong(r, slot::pack(end - share, end),
+                slots_[i].range.compare_exchange_strong(r, slot::part(none, end - share, end),
                                                         std::memory_order_acq_rel)) // acq_rel[team-ranks]
                 end -= share;
         }
     }
-    if (end > 1)
-        slots_[own].range.store(slot::pack(1, end) | (kind == region_kind::gang ? slot::gang : 0),
-                                std::memory_order_release); // release[team-ranks]
+    if (end > 1) slots_[own].range.store(slot::part(none, 1, end), std::memory_order_release); // release[team-ranks]
 }
 
 // A region that could use more harts than are here asks for them at its start: nobody knows how long it will be, nobody
@@ -196,6 +235,7 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
 void team::ask_for_harts(unsigned ranks) noexcept {
     const unsigned harts = base().hart_count();
     const std::uint32_t most = ranks < harts ? ranks : harts;
+    is_below_ = harts > 1 && offer(master->on);
     // A hart that leaves says so, then looks at its slot; we have filled the slots, and look who is here. One sees the
     // other.
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
@@ -203,10 +243,43 @@ void team::ask_for_harts(unsigned ranks) noexcept {
     for (unsigned i = 0; i < harts && here < most; ++i) here += slots_[i].present.load(std::memory_order_relaxed);
     if (here < ranks) keep_watch();
     if (here >= most) return;
+    if (is_brief_region && is_below_ && all_inside()) return; // else they find it, if need be
     const std::uint64_t a = account.load(std::memory_order_relaxed);
     if (parent == &base() && wanted_of(a) != 0) return;
     want(most - here);
     parent->callbacks->request(handle(parent), handle(this), static_cast<int>(most - here));
+}
+
+// ---- Offers
+
+// Where harts with nothing else to do find the region from above. False: they do not.
+bool team::offer(const carrier *k) noexcept {
+    constexpr unsigned deepest = 16; // they would look for too long further down
+    if (below_ == 0 || below_ > deepest || is_bound()) return false;
+    team *up = around();
+    auto &word = up->slots_[k->carried->id].offer;
+    if (word.load(std::memory_order_relaxed) != 0) return false;
+    word.store(reinterpret_cast<std::uintptr_t>(this), std::memory_order_release); // release[team-offer]
+    offered_at_ = &word;
+    return up == top_ || up->is_below_;
+}
+
+// All harts are in the topmost team or below it.
+bool team::all_inside() const noexcept {
+    const unsigned harts = base().hart_count();
+    unsigned inside = 0;
+    while (inside < harts && top_->slots_[inside].inside.load(std::memory_order_relaxed)) ++inside;
+    return inside == harts;
+}
+
+// Before the team ends. Who looks at it has done with it then.
+void team::take_offer_back() noexcept {
+    if (!offered_at_) return;
+    auto me = reinterpret_cast<std::uintptr_t>(this);
+    for (unsigned i = 1; !offered_at_->compare_exchange_weak(me, 0, std::memory_order_acq_rel); // acq_rel[team-offer]
+         me = reinterpret_cast<std::uintptr_t>(this), ++i)
+        i % 64 == 0 ? sys::yield_kernel_thread() : sys::cpu_relax();
+    offered_at_ = nullptr;
 }
 
 // ---- Join
@@ -225,13 +298,21 @@ void team::join(context *c) noexcept {
     // The first looks are at the one word alone: others' slots are lines that the other harts write now, and who spins
     // takes up a short region's rank sooner than we can take it away.
     const std::uint64_t most = core::spin_ticks();
-    std::uint64_t from = 0;
+    std::uint64_t from = 0, looked = 0, seen = 0;
     for (unsigned i = 1; unfinished_.load(std::memory_order_acquire) != 0; ++i) { // acquire[team-join]
         if (alone || i % 16 == 0) {
             if (!alone && switch_to_other(c, master_waits, this)) return;
             const std::uint64_t now = sys::ticks();
-            if (from == 0) from = now;
-            if (alone || has_work(k) || now - from > most) {
+            if (from == 0) from = looked = now;
+            bool stalls = false; // somebody else's ranks, as in linger
+            if (!alone && now - looked > 2 * hand_over_) {
+                std::uint64_t found = 0;
+                look_at_offers(k, false, &found);
+                stalls = found != 0 && found == seen && look_at_offers(k, true);
+                seen = found;
+                looked = now;
+            }
+            if (alone || has_work(k) || stalls || now - from > most) {
                 core::pause(c, master_parks, this);
                 return;
             }
@@ -320,9 +401,12 @@ void set_stack_size(std::size_t bytes) noexcept { stack_size = bytes; }
 
 unsigned size(const team *t) noexcept { return t->last_size; }
 
-void run(team *t, body_fn body, void *arg, region_kind kind) noexcept {
+void run(team *t, body_fn body, void *arg, region_kind kind, const void *known_as) noexcept {
     // Also one that `prepare` gave a hart may have lost it since, where memory was allocated.
-    t->master->on->carried ? t->run(body, arg, t->last_size, kind) : t->run_without_harts(body, arg, t->last_size);
+    if (t->master->on->carried)
+        t->run(body, arg, t->last_size, kind, known_as ? known_as : reinterpret_cast<const void *>(body));
+    else
+        t->run_without_harts(body, arg, t->last_size);
     if (!t->is_hot) [[unlikely]]
         drop(t);
 }

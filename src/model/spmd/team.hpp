@@ -32,8 +32,10 @@ enum class region_kind : unsigned char {
 };
 
 // Runs body(arg, r) for every r in [0, size): the caller is rank 0. Returns when all have returned. May switch; returns
-// on the caller's own kernel thread if the caller is an adopted thread.
-COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative) noexcept;
+// on the caller's own kernel thread if the caller is an adopted thread. `known_as`: what is known of earlier regions
+// with the same one, such as how long their ranks took, is taken to hold for this one; null: with the same body.
+COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative,
+                       const void *known_as = nullptr) noexcept;
 
 // Places to which ranks can be bound: sets of CPUs, which live as long as the process, looked up by numbers from 1;
 // null: there is no such place. Any thread, once.

@@ -26,36 +26,53 @@ struct member {
 // What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half
 // from the back.
 struct alignas(64) slot {
-    // begin in the low half, end in the high half; empty when begin >= end. Changed by compare-exchange: the master
-    // fills it at the start of a region, harts take ranks out. A hart that steals marks its own, empty slot `stealing`
-    // before, so that the master leaves it alone until the booty is in.
+    // Bits 0-23 begin, 24-47 end, 48-61 which region (the low bits of its number), 62 and 63 its kind; empty when
+    // begin >= end.
+    // Changed by compare-exchange: the master fills it at the start of a region, harts take ranks out. A hart that
+    // steals marks its own, empty slot `stealing` before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
+    // A team that a rank on this hart has opened, and in the lowest bit, somebody looks at it. Set by the hart, cleared
+    // by that team's master.
+    std::atomic<std::uintptr_t> offer{0};
+    static constexpr std::uintptr_t looked_at = 1;
     // The owner's: ranks that ended here and are not yet subtracted from unfinished_, whose turn it was last, how often
-    // a rank here has yielded, and the last region's argument.
+    // a rank here has yielded, the last region's argument, when (ticks) it came for ranks, and whether it had waited
+    // for long enough to take them whatever is known of them.
     alignas(64) std::uint32_t finished = 0;
     bool went_home = false;
     std::uint8_t yields = 0;
     void *last_arg = nullptr;
-    alignas(64) std::atomic<bool> present{
-        false};                     // the hart is in this team; written by the owner, read by the master at each start
-    std::atomic<unsigned> place{0}; // where the owner runs ranks of this team (places.cpp); written by the owner
+    std::uint64_t came_at = 0;
+    bool insisted = false;
+    // Written by the owner, read by masters at each start: the hart is in this team; it is in the team or below it,
+    // and looks at all offers before it goes (of topmost teams); where it runs ranks of this team (places.cpp).
+    alignas(64) std::atomic<bool> present{false};
+    std::atomic<bool> inside{false};
+    std::atomic<unsigned> place{0};
 
-    void set_present(bool is) noexcept {
-        if (present.load(std::memory_order_relaxed) != is) present.store(is, std::memory_order_relaxed);
-    }
+    void set_present(bool is) noexcept { set(present, is); }
+    void set_inside(bool is) noexcept { set(inside, is); }
 
-    static constexpr std::uint64_t stealing = 0x00000000'ffffffff; // empty, like every range with begin >= end
-
-    static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r); }
-    static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 32) & 0x7fffffff; }
+    static constexpr std::uint64_t stealing = 0xffffff; // empty, like every range with begin >= end
+    static constexpr std::uint32_t most_ranks = 0xfffffe;
     // The ranks are those of a gang: a thief takes one at a time. In the word, so that it is that of the ranks one
     // takes.
     static constexpr std::uint64_t gang = std::uint64_t{1} << 63;
-    static std::uint64_t pack(std::uint32_t b, std::uint32_t e) noexcept { return std::uint64_t{e} << 32 | b; }
-    bool empty() const noexcept {
-        const std::uint64_t r = range.load(std::memory_order_relaxed);
-        return begin(r) >= end(r);
+    // The ranks are so short that their hart has run them sooner than another one could help (team::is_brief).
+    static constexpr std::uint64_t brief = std::uint64_t{1} << 62;
+
+    static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r) & 0xffffff; }
+    static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 24) & 0xffffff; }
+    static std::uint32_t count(std::uint64_t r) noexcept { return begin(r) < end(r) ? end(r) - begin(r) : 0; }
+    // Other ranks of the same region as r's.
+    static std::uint64_t part(std::uint64_t r, std::uint32_t b, std::uint32_t e) noexcept {
+        return (r & ~((std::uint64_t{1} << 48) - 1)) | std::uint64_t{e} << 24 | b;
     }
+    static std::uint64_t no_ranks_of(std::uint32_t region) noexcept { return std::uint64_t{region & 0x3fff} << 48; }
+    static void set(std::atomic<bool> &flag, bool is) noexcept {
+        if (flag.load(std::memory_order_relaxed) != is) flag.store(is, std::memory_order_relaxed);
+    }
+    bool empty() const noexcept { return count(range.load(std::memory_order_relaxed)) == 0; }
 };
 
 void member_main(void *argument); // what a member's context runs
@@ -79,7 +96,7 @@ public:
 
     // Makes members until there are `ranks`; returns how many ranks the team has.
     unsigned grow(unsigned ranks) noexcept;
-    void run(body_fn body, void *arg, unsigned ranks, region_kind kind) noexcept;
+    void run(body_fn body, void *arg, unsigned ranks, region_kind kind, const void *known_as) noexcept;
     void run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept;
     void close() noexcept; // a root team that lingers: drives its harts out and unregisters it
 
@@ -139,10 +156,15 @@ public:
     std::uint32_t generation = 0; // of the process: members do not survive a fork
     // In the child of a fork in the region: the one rank that is there.
     const context *survivor_ = nullptr;
+    bool is_brief_region = false; // what the region's ranks do is not worth another hart's coming
     unsigned capacity = 1;
-    slot *slots_ = nullptr;      // one for each hart
-    member **members_ = nullptr; // [1, capacity)
-    unsigned room_ = 0;          // of members_
+    std::atomic<std::uintptr_t> *offered_at_ = nullptr; // slot::offer in the team around; null: not offered
+    unsigned below_ = 0;                                // so many teams are around it,
+    team *top_ = nullptr;                               // the topmost of which, or itself, is this,
+    bool is_below_ = false;                             // and from there this one is found
+    slot *slots_ = nullptr;                             // one for each hart
+    member **members_ = nullptr;                        // [1, capacity)
+    unsigned room_ = 0;                                 // of members_
 
     // What the master writes in each region, all in the line which its harts must read then: the region, written before
     // the slots are filled; how many ranks but 0 have not ended, and master_waiting.
@@ -150,7 +172,9 @@ public:
     void *arg_ = nullptr;
     std::atomic<std::uint32_t> unfinished_{0};
     unsigned last_size = 0;
-    bool busy = false; // a region runs
+    std::uint32_t regions_ = 0;         // how many there were; the master's
+    std::atomic<std::uint8_t> code_{0}; // where pace_ has what is known of this one
+    bool busy = false;                  // a region runs
     // The carrier that the master is bound to, or null; the same for the whole region. For the watch: context::home may
     // change when the region has just ended.
     std::atomic<const carrier *> master_home_{nullptr};
@@ -163,6 +187,12 @@ public:
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
     std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
     core::child_list children_;
+    // How long a rank took lately where a hart came for it (note_pace), by the regions' code; and what it takes until
+    // another hart has a rank and its end is known here. Ticks.
+    static constexpr unsigned codes = 8;
+    static constexpr std::uint32_t longest_pace = 64; // times hand_over_: what takes longer is no different
+    std::atomic<std::uint32_t> pace_[codes];
+    std::uint32_t hand_over_ = 0;
     std::atomic<bool> any_promoted_{false}; // in this region
     std::uint64_t last_progress_ = 0;       // the watch's
     unsigned still_ = 0;                    // the watch's: looks for which it has been so
@@ -170,10 +200,15 @@ public:
 private:
     friend void member_main(void *);
     void enter_region(carrier *k) noexcept;
+    void run_own_rank(unsigned ranks) noexcept;
     void leave_region(carrier *k) noexcept;
     void distribute(carrier *k, unsigned ranks, region_kind kind) noexcept;
     void ask_for_harts(unsigned ranks) noexcept;
     void call_hart(unsigned n) noexcept;
+    bool offer(const carrier *k) noexcept;
+    bool all_inside() const noexcept;
+    void take_offer_back() noexcept;
+    bool look_at_offers(const carrier *k, bool calls, std::uint64_t *what = nullptr) noexcept;
     void join(context *c) noexcept;
     void join_without_hart() noexcept;
     void leave_without_hart() noexcept;
@@ -189,6 +224,17 @@ private:
     static member *warn_of_standstill() noexcept;
     static void promoted_ends(void *argument);
     bool has_ranks() const noexcept;
+    bool has_calls(carrier *k) noexcept;
+    enum class outcome : std::uint8_t { leave, look, insist };
+    outcome linger(carrier *k) noexcept;
+    std::uint64_t left_by_others(const carrier *k, std::uint64_t &sum) noexcept;
+    std::atomic<std::uint32_t> &pace() noexcept { return pace_[code_.load(std::memory_order_relaxed)]; }
+    // So many ranks of this region are done sooner by the hart that has them than if another one took half of them.
+    bool is_brief(std::uint32_t ranks) noexcept {
+        return std::uint64_t{pace().load(std::memory_order_relaxed)} * ((ranks + 1) / 2) < hand_over_;
+    }
+    void note_pace(slot &own, std::uint32_t ended) noexcept;
+    team *around() const noexcept; // null: another scheduler
     bool is_bound() const noexcept { return bound_.load(std::memory_order_relaxed); }
     void send_away(carrier *k) noexcept;
     static void send_back(context *c) noexcept;
@@ -198,9 +244,9 @@ private:
     context *ready_for(const carrier *k, context *&before) const noexcept;
     bool has_ready_for(const carrier *k) noexcept;
     bool home_below(const carrier *k) const noexcept;
-    int claim(carrier *k) noexcept;
+    int claim(carrier *k, bool insists) noexcept;
     int claim_own(carrier *k) noexcept;
-    int steal(carrier *k) noexcept;
+    int steal(carrier *k, bool insists) noexcept;
     int steal_from(slot &victim, slot &own) noexcept;
     context *pop_ready(carrier *k) noexcept;
     void enter_child(carrier *k) noexcept;

@@ -168,7 +168,7 @@ member *team::take_waiting() noexcept {
         std::uint64_t r = slots_[i].range.load(std::memory_order_acquire); // acquire[team-ranks]
         while (slot::begin(r) < slot::end(r) && !m) {
             const std::uint32_t last = slot::end(r) - 1;
-            if (slots_[i].range.compare_exchange_weak(r, slot::pack(slot::begin(r), last) | (r & slot::gang),
+            if (slots_[i].range.compare_exchange_weak(r, slot::part(r, slot::begin(r), last),
                                                       std::memory_order_acq_rel,  // acq_rel[team-ranks]
                                                       std::memory_order_acquire)) // acquire[team-ranks]
                 m = members_[last];

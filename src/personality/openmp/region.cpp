@@ -225,7 +225,7 @@ template <bool watched> void run(thread *t, const region &r, unsigned ranks) noe
     if (ranks > 1) {
         tm->gather = may_make_tasks(known_as);
         spmd::run(contexts, rank_body<watched>, tm,
-                  r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative);
+                  r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative, known_as);
         sys::fetch_to_write(tm); // its first line, for the next region
     } else {
         tm->gather = false;

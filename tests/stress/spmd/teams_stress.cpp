@@ -257,6 +257,37 @@ TEST(spmd_stress, a_region_gets_the_harts_that_are_free_whatever_came_before) {
     }
 }
 
+// Ranks of regions that were brief so far are left to the hart that opens them, and nobody is called for them; this one
+// waits for another hart. The watch would find it after 50 ms, if no hart did.
+struct brief_until_now {
+    static constexpr int times = 20;
+    int late = 0; // in a region's rank 0 only
+    void run() {
+        const auto nothing = [](void *, unsigned) {};
+        for (int i = 0; i < times; ++i) {
+            for (int again = 0; again < 300; ++again)
+                spmd::run(spmd::prepare(2), nothing, nullptr, spmd::region_kind::cooperative, &late);
+            meeting m;
+            const auto begin = std::chrono::steady_clock::now();
+            spmd::run(spmd::prepare(2), meeting::body, &m, spmd::region_kind::cooperative, &late);
+            late += std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(40);
+        }
+    }
+    static void body(void *argument, unsigned rank) {
+        if (rank == 0) static_cast<brief_until_now *>(argument)->run();
+    }
+};
+
+TEST(spmd_stress, a_region_that_is_not_as_brief_as_those_before_gets_a_hart) {
+    core::ensure_started();
+    if (core::base().hart_count() < 2) GTEST_SKIP() << "needs two harts";
+    brief_until_now flat, nested;
+    flat.run();
+    EXPECT_LT(flat.late, brief_until_now::times / 2);
+    spmd::run(spmd::prepare(2), brief_until_now::body, &nested);
+    EXPECT_LT(nested.late, brief_until_now::times / 2) << "below another region";
+}
+
 // Ranks that wait for each other in a loop of their own, more than there are harts: those without one are found and go
 // on on kernel threads. Fails by hanging.
 struct own_barrier {
