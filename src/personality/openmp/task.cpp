@@ -122,9 +122,9 @@ void run_function(thread *t, task *what) noexcept {
 
 // The same for a tool; `how` its body ended.
 void tell_end(thread *t, task *what) noexcept {
-    if (what->has(extra_again))
-        ompt::task_ends(t, what, ompt::task_status::switched);
-    else if (what->has(extra_event) && !(what->event.load(std::memory_order_relaxed) & event_fulfilled))
+    if (what->has(extra_again)) ompt::task_ends(t, what, ompt::task_status::switched);
+    // After the tool was told that the event was fulfilled: acquire[event].
+    else if (what->has(extra_event) && !(what->event.load(std::memory_order_acquire) & event_fulfilled))
         ompt::task_ends(t, what, ompt::task_status::detach);
     else
         ompt::task_ends(t, what, ompt::end_of(t, what));

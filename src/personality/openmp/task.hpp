@@ -189,6 +189,8 @@ void end_group(thread *t) noexcept; // runs or awaits the group's tasks; may swi
 bool add_dependences(thread *t, task *parent, task *child, dependence_list depend) noexcept;
 // The task is done: ready(t, x) for each that waited for it alone.
 void release_dependences(thread *t, task *done, void (*ready)(thread *, task *)) noexcept;
+// Before a tool is told that the task has ended: no later one names it to the tool any more. May switch.
+void end_to_tool(task *what) noexcept;
 // Its table, which nobody is in any more. `t`: the calling rank; null: none.
 void free_dependences(thread *t, task *parent) noexcept;
 // Waits for those children of the current task that `depend` names. May switch.

@@ -5,9 +5,11 @@
 #include <new>
 
 #include "core/chaos.hpp"
+#include "core/sched.hpp"
 #include "core/spinlock.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/task_run.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp {
@@ -31,7 +33,9 @@ struct dependence_node {
     std::atomic<unsigned> predecessors{1}; // edges to it, and its maker until all are entered
     core::spinlock lock;
     bool done = false;                // under lock
+    bool ended = false;               // to the tool; under lock
     std::uint8_t in_last = 0;         // how many places `first` has filled; under lock
+    unsigned told = 0;                // how many tell a tool of it at the moment; under lock
     successors *first = nullptr;      // under lock
     exclusion **exclusions = nullptr; // mutexinoutset
 };
@@ -116,15 +120,22 @@ unsigned sweep(thread *t, node_list &list) noexcept {
     return left;
 }
 
+// Not under the lock, for the tool may take its time; the earlier task does not end for the tool meanwhile
+// (end_to_tool).
+[[gnu::noinline]] void tell_edge(dependence_node *before, dependence_node *after) noexcept {
+    if (ompt::on()) ompt::task_waits_for(before->task, after->task);
+    before->lock.lock();
+    --before->told;
+    before->lock.unlock();
+}
+
 // `after` waits for `before`, if that is not done.
 void add_edge(thread *t, dependence_node *before, dependence_node *after) noexcept {
     if (before == after) return; // it names a location twice
-    ompt::tool_data earlier{};
     before->lock.lock();
-    const bool waits = !before->done;
+    const bool waits = !before->done, tells = waits && ompt::task_room && !before->ended;
+    if (tells) ++before->told;
     if (waits) {
-        if (ompt::task_room) [[unlikely]]
-            earlier = ompt::data_of(before->task);
         if (!before->first || before->in_last == successors::most) {
             before->first = new (t->tasks.memory.allocate(successors_kind)) successors{before->first, {}};
             before->in_last = 0;
@@ -134,8 +145,8 @@ void add_edge(thread *t, dependence_node *before, dependence_node *after) noexce
         after->predecessors.fetch_add(1, std::memory_order_relaxed);
     }
     before->lock.unlock();
-    if (ompt::task_room && waits && ompt::on()) [[unlikely]]
-        ompt::task_waits_for(earlier, after->task); // not under the lock, for the tool may take its time
+    if (tells) [[unlikely]]
+        tell_edge(before, after);
 }
 
 void add_edges(thread *t, const node_list &before, dependence_node *after) noexcept {
@@ -366,6 +377,19 @@ bool add_dependences(thread *t, task *parent, task *child, dependence_list depen
     collect_exclusions(t, table, node, depend);
     if (node->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1) return false; // acq_rel[depend-met]
     return !node->exclusions || take_exclusions(table, child);
+}
+
+void end_to_tool(task *what) noexcept {
+    dependence_node *node = what->node;
+    if (!node) return;
+    node->lock.lock();
+    node->ended = true;
+    while (node->told) {
+        node->lock.unlock();
+        if (!core::let_others_run()) sys::yield_kernel_thread();
+        node->lock.lock();
+    }
+    node->lock.unlock();
 }
 
 void release_dependences(thread *t, task *done, ready_function ready) noexcept {

@@ -177,9 +177,8 @@ void undeferred_begins(thread *t, task *what, place at) noexcept;
 void undeferred_ends(thread *t, task *what) noexcept;
 void task_discarded(task *what) noexcept;
 void task_fulfilled(task *what) noexcept; // its event, before it is
-// `later` waits for the task whose data that was; null: for what dependent_wait reports.
-void task_waits_for(tool_data earlier, task *later) noexcept;
-tool_data data_of(task *what) noexcept;
+// `later` waits for `earlier`; null: what dependent_wait reports does.
+void task_waits_for(task *earlier, task *later) noexcept;
 void yields(bool begin) noexcept; // taskyield
 template <class F> void yield(place at, F switches) noexcept {
     const inside in(at);

@@ -71,6 +71,7 @@ void task_begins(thread *t, task *what) noexcept {
 void task_ends(thread *t, task *what, task_status how) noexcept {
     (void)t;
     task_info &info = info_of(what);
+    if (how != task_status::switched && how != task_status::detach) end_to_tool(what);
     tell<event::task_schedule>(&info.data, how, &info_of(info.below).data);
     mine().state = info.state_before;
 }
@@ -88,7 +89,8 @@ void undeferred_begins(thread *t, task *what, place at) noexcept {
 }
 
 void undeferred_ends(thread *t, task *what) noexcept {
-    const bool open = what->has(extra_event) && !(what->event.load(std::memory_order_relaxed) & event_fulfilled);
+    const bool open =
+        what->has(extra_event) && !(what->event.load(std::memory_order_acquire) & event_fulfilled); // acquire[event]
     task_info &around = info_of(info_of(what).below);
     task_ends(t, what, open ? task_status::detach : end_of(t, what));
     around.frame.enter.pointer = nullptr;
@@ -101,19 +103,21 @@ task_status end_of(const thread *t, const task *what) noexcept {
 }
 
 void task_discarded(task *what) noexcept {
+    end_to_tool(what);
     tell<event::cancel>(&info_of(what).data, cancel_taskgroup | cancel_discarded, nullptr);
 }
 
 void task_fulfilled(task *what) noexcept {
-    const bool late = what->event.load(std::memory_order_relaxed) & event_body_done;
+    // The body has run, and whoever made the task has gone: acq_rel[event].
+    const bool late = what->event.load(std::memory_order_acquire) & event_body_done; // acquire[event]
+    if (late) end_to_tool(what);
     tell<event::task_schedule>(&info_of(what).data, late ? task_status::late_fulfill : task_status::early_fulfill,
                                nullptr);
 }
 
-tool_data data_of(task *what) noexcept { return info_of(what).data; }
-
-void task_waits_for(tool_data earlier, task *later) noexcept {
-    if (tool_data *data = later ? &info_of(later).data : mine().waits) tell<event::task_dependence>(&earlier, data);
+void task_waits_for(task *earlier, task *later) noexcept {
+    if (tool_data *data = later ? &info_of(later).data : mine().waits)
+        tell<event::task_dependence>(&info_of(earlier).data, data);
 }
 
 void yields(bool begin) noexcept { mine().yields = begin; }
