@@ -18,7 +18,8 @@ hart_cache caches[most_harts];
 
 namespace {
 
-constexpr unsigned chunk = 64;             // descriptors that come and go between a hart and the shared list at once
+constexpr unsigned chunk =
+    descriptor_block::size;                // descriptors that come and go between a hart and the shared list at once
 constexpr unsigned shared_contexts = 4096; // contexts of the default size that all harts together keep beside their own
 constexpr unsigned context_chunk = 8;      // bare contexts that come and go between a hart and the core at once
 
@@ -31,8 +32,8 @@ bool refill(hart_cache &c) noexcept {
     for (unsigned i = 0; i < chunk && shared_descriptors.first; ++i) c.descriptors.push(shared_descriptors.pop());
     shared_lock.unlock();
     if (c.descriptors.first) return true;
-    auto *block = new (std::nothrow) thread[chunk]; // never freed: there are never more than lived at once
-    for (unsigned i = 0; block && i < chunk; ++i) c.descriptors.push(&block[i]);
+    auto *block = new (std::nothrow) descriptor_block; // never freed: there are never more than lived at once
+    for (unsigned i = 0; block && i < chunk; ++i) c.descriptors.push(&block->threads[i]);
     return block;
 }
 

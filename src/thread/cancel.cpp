@@ -40,7 +40,7 @@ bool lacks_the_only_hart() noexcept {
 }
 
 context *take_waiting(const thread *t) noexcept {
-    interruption *i = t->waits.load(std::memory_order_acquire); // acquire[thread-waits]
+    interruption *i = t->rest().waits.load(std::memory_order_acquire); // acquire[thread-waits]
     return i ? i->take(i) : nullptr;
 }
 
@@ -48,7 +48,7 @@ context *take_waiting(const thread *t) noexcept {
 void end_wait(const thread *t, thread_extension *x) noexcept {
     core::chaos_point();
     sys::heavy_fence(); // with that of the thread that waits or has waited
-    const interruption *i = t->waits.load(std::memory_order_acquire); // acquire[thread-waits]
+    const interruption *i = t->rest().waits.load(std::memory_order_acquire); // acquire[thread-waits]
     const bool needs_hart = i && i->with_hart && lacks_the_only_hart();
     context *c = needs_hart ? nullptr : take_waiting(t);
     x->state.fetch_and(~thread_extension::taking, std::memory_order_release); // release[taking]
@@ -57,7 +57,7 @@ void end_wait(const thread *t, thread_extension *x) noexcept {
     carrier *k = core::enter_comity();
     // Meanwhile it may have ended, and the descriptor be another thread's. But who waits stays where it is while the
     // caller holds the only hart.
-    i = t->waits.load(std::memory_order_acquire); // acquire[thread-waits]
+    i = t->rest().waits.load(std::memory_order_acquire); // acquire[thread-waits]
     if (i && is_cancelled(extension_of(t)))
         if ((c = take_waiting(t))) core::unblock(c);
     core::leave_comity(k);

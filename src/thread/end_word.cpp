@@ -27,7 +27,7 @@ struct join_interruption : interruption {
                 if (own.word->word_.compare_exchange_strong(now, end_word::open,
                                                             std::memory_order_acq_rel)) // acq_rel[thread-end]
                     return own.who;
-            } else if (now != end_word::open || own.self->waits.load(std::memory_order_relaxed) != i) {
+            } else if (now != end_word::open || own.self->rest().waits.load(std::memory_order_relaxed) != i) {
                 return nullptr; // it has ended, or the thread has not begun to wait, and will not
             }
             tries < 200 ? sys::cpu_relax() : sys::yield_kernel_thread(); // it is about to enter the word

@@ -17,7 +17,7 @@ thread_extension *extend(thread *t) noexcept {
         auto *made = new (std::nothrow) thread_extension;
         if (!made) return nullptr;
         const bool is_first =
-            t->more.compare_exchange_strong(there, made, std::memory_order_acq_rel); // acq_rel[thread-more]
+            t->rest().more.compare_exchange_strong(there, made, std::memory_order_acq_rel); // acq_rel[thread-more]
         core::chaos_point();
         if (is_first)
             there = made;
@@ -48,7 +48,7 @@ void end_extension(thread *t) noexcept {
 void free_extension(thread *t) noexcept {
     thread_extension *x = extension_of(t);
     t->extended.store(0, std::memory_order_relaxed);
-    t->more.store(nullptr, std::memory_order_relaxed);
+    t->rest().more.store(nullptr, std::memory_order_relaxed);
     std::free(x->values);
     delete x;
 }

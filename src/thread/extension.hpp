@@ -36,7 +36,7 @@ struct thread_extension {
 
 // The thread's extension, or null when it has none.
 inline thread_extension *extension_of(const thread *t) noexcept {
-    return t->more.load(std::memory_order_acquire); // acquire[thread-more]
+    return t->rest().more.load(std::memory_order_acquire); // acquire[thread-more]
 }
 // The same, and makes one; null: no memory. Any thread.
 thread_extension *extend(thread *t) noexcept;

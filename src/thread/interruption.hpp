@@ -32,14 +32,14 @@ inline thread *thread_to_interrupt() noexcept {
 }
 // Others may use the interruption. Before the wait the caller must look for a request, after a fence (sys/fence.hpp).
 inline void announce_wait(thread *t, interruption &i) noexcept {
-    t->waits.store(&i, std::memory_order_release); // release[thread-waits]
+    t->rest().waits.store(&i, std::memory_order_release); // release[thread-waits]
 }
 // The same, and that look. A request that comes from now on ends the wait by i.take. False: it has come before, so
 // there must be no wait; close_to_cancel follows in any case. `t` is the caller.
 [[nodiscard]] bool open_to_cancel(thread *t, interruption &i) noexcept;
 // After it nobody refers to the interruption.
 [[gnu::always_inline]] inline void close_to_cancel(thread *t) noexcept {
-    t->waits.store(nullptr, std::memory_order_relaxed);
+    t->rest().waits.store(nullptr, std::memory_order_relaxed);
     sys::light_fence(); // with end_wait's
     if (const thread_extension *x = extension_of(t)) [[unlikely]]
         await_taker(x);

@@ -24,9 +24,9 @@ inline void hand_out_prepared(thread *t, int unwinds, comity_thread_t **out, voi
     static_assert(thread::prepared_kind(1) == (thread::that_is_prepared | thread::that_unwinds) &&
                   thread::prepared_kind(COMITY_THREAD_UNWINDS_CXX) ==
                       (thread::that_is_prepared | thread::that_unwinds | thread::that_drops_results));
-    t->value = t->data;
+    t->value = t->rest().data;
     t->kind |= thread::prepared_kind(unwinds);
-    if (data) *data = t->data;
+    if (data) *data = t->rest().data;
     *out = t;
 }
 

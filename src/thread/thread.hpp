@@ -18,7 +18,19 @@ struct thread_extension;
 struct interruption;
 } // namespace comity
 
-// Two cache lines; a thread created in C touches the first only. While it runs, `next` is its technique's.
+// What a thread seldom needs. It stands apart from the descriptor, so that the descriptors of many threads lie
+// close together: with both in one, those of 256 threads would use every other line of a first-level cache, and all of
+// these.
+struct alignas(64) comity_thread_rest {
+    // What few threads have: a name, values of keys, a request to cancel it (extension.hpp). Null in a free descriptor.
+    std::atomic<comity::thread_extension *> more{nullptr};
+    // While it waits at a cancellation point: how a request to cancel it ends that. Written by the thread ("Cancelled
+    // waits": README.md).
+    std::atomic<comity::interruption *> waits{nullptr};
+    alignas(16) std::byte data[COMITY_THREAD_DATA];
+};
+
+// One cache line, all that a thread created in C touches. While it runs, `next` is its technique's.
 struct alignas(64) comity_thread : comity::unit {
     std::uint8_t how = 0;                  // its technique: an index into `techniques`
     std::uint8_t kind = 0;                 // bits: what its creator wanted beyond the technique
@@ -29,13 +41,6 @@ struct alignas(64) comity_thread : comity::unit {
     comity::unit_scheduler *owner = nullptr;
     comity::end_word join;
     comity::core::context *c = nullptr; // where it runs, from its start; eager techniques: from its creation
-
-    // What few threads have: a name, values of keys, a request to cancel it (extension.hpp). Null in a free descriptor.
-    std::atomic<comity::thread_extension *> more{nullptr};
-    // While it waits at a cancellation point: how a request to cancel it ends that. Written by the thread ("Cancelled
-    // waits": README.md).
-    std::atomic<comity::interruption *> waits{nullptr};
-    alignas(16) std::byte data[COMITY_THREAD_DATA];
 
     // kind: it needs a full context; its technique is eager; a cancellation point returns to it, and its result is not
     // the program's (both by attr.unwinds); it was prepared, and not launched yet.
@@ -53,8 +58,21 @@ struct alignas(64) comity_thread : comity::unit {
 
 namespace comity {
 
-struct thread : comity_thread {};
-static_assert(sizeof(thread) == 128);
+struct thread : comity_thread {
+    comity_thread_rest &rest() noexcept;
+    const comity_thread_rest &rest() const noexcept { return const_cast<thread *>(this)->rest(); }
+};
+
+// Descriptors are made by the block.
+struct descriptor_block {
+    static constexpr unsigned size = 64;
+    thread threads[size];
+    comity_thread_rest rests[size];
+};
+static_assert(sizeof(thread) == 64 && sizeof(comity_thread_rest) == 64); // as far apart at each place
+inline comity_thread_rest &thread::rest() noexcept {
+    return *reinterpret_cast<comity_thread_rest *>(this + descriptor_block::size);
+}
 
 // What a technique does (technique/). All run on a hart of the thread's scheduler.
 struct technique {
