@@ -24,7 +24,7 @@ public:
     deque(const deque &) = delete;
     deque &operator=(const deque &) = delete;
     ~deque() {
-        for (ring *r = ring_.load(std::memory_order_relaxed); r && r != &none_;) {
+        for (ring *r = ring_.load(std::memory_order_relaxed); r;) {
             ring *older = r->older;
             ::operator delete(r);
             r = older;
@@ -37,10 +37,9 @@ public:
     // Owner. The same without growing. False: there may be room all the same.
     [[gnu::always_inline]] bool push_if_room(T *item) noexcept {
         const std::int64_t b = bottom_.load(std::memory_order_relaxed);
-        ring *r = ring_.load(std::memory_order_relaxed);
-        if (b - seen_top_ > r->mask) [[unlikely]]
+        if (b > last_) [[unlikely]]
             return false;
-        r->at(b).store(item, std::memory_order_relaxed);
+        own_at(b).store(item, std::memory_order_relaxed);
         bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
         if (top_.load(std::memory_order_relaxed) >= split_.load(std::memory_order_relaxed)) [[unlikely]]
             publish();
@@ -61,23 +60,44 @@ public:
         const std::int64_t b = bottom_.load(std::memory_order_acquire) - 1;
         if (top_.load(std::memory_order_relaxed) > b) // top only grows: certainly empty
             return nullptr;
-        T *item = ring_.load(std::memory_order_relaxed)->at(b).load(std::memory_order_relaxed);
+        T *item = own_at(b).load(std::memory_order_relaxed);
         return take_newest(b) ? item : nullptr;
+    }
+
+    // Owner. Pops the newest item and returns it if it is wanted; else null, and it stays.
+    template <class Wanted> [[gnu::always_inline]] T *take_if(Wanted wanted) noexcept {
+        const std::int64_t b = bottom_.load(std::memory_order_acquire) - 1; // acquire[deque-bottom]
+        if (top_.load(std::memory_order_relaxed) > b) return nullptr;
+        T *item = own_at(b).load(std::memory_order_relaxed);
+        if (!take_newest(b)) [[unlikely]]
+            return nullptr;
+        if (wanted(static_cast<const T *>(item))) [[likely]]
+            return item;
+        push(item); // there is room: it stood there
+        return nullptr;
+    }
+    // The same where there are no thieves (`shared`).
+    template <class Wanted> [[gnu::always_inline]] T *take_alone_if(Wanted wanted) noexcept {
+        const std::int64_t b = bottom_.load(std::memory_order_acquire) - 1; // acquire[deque-bottom]
+        if (top_.load(std::memory_order_relaxed) > b) return nullptr;
+        T *item = own_at(b).load(std::memory_order_relaxed);
+        if (!wanted(static_cast<const T *>(item))) return nullptr;
+        bottom_.store(b, std::memory_order_release); // release[deque-bottom]
+        return item;
     }
 
     // Owner. Pops the newest item if it is this one.
     [[gnu::always_inline]] bool pop_if(const T *item) noexcept {
         const std::int64_t b = bottom_.load(std::memory_order_acquire) - 1; // acquire[deque-bottom]
-        if (top_.load(std::memory_order_relaxed) > b ||
-            ring_.load(std::memory_order_relaxed)->at(b).load(std::memory_order_relaxed) != item) [[unlikely]]
+        if (top_.load(std::memory_order_relaxed) > b || own_at(b).load(std::memory_order_relaxed) != item) [[unlikely]]
             return false;
         return take_newest(b);
     }
 
     // Owner. A closed deque takes nothing, until it is opened again: for a scheduler that keeps another order. That
     // costs push nothing, since it finds a top so old that it goes the slow way.
-    void close() noexcept { seen_top_ = closed; }
-    void open() noexcept { seen_top_ = top_.load(std::memory_order_acquire); } // acquire[deque-top]
+    void close() noexcept { seen_top_ = last_ = closed; }
+    void open() noexcept { see_top(); }
     bool is_closed() const noexcept { return seen_top_ == closed; }
 
     // Anybody. The oldest item; null when there is none or somebody else was faster.
@@ -105,7 +125,7 @@ public:
     // The owner: how many it holds, or more: thieves may have taken some since the owner looked last. look() looks.
     std::int64_t most_size() const noexcept { return bottom_.load(std::memory_order_relaxed) - seen_top_; }
     std::int64_t look() noexcept {
-        seen_top_ = top_.load(std::memory_order_acquire); // acquire[deque-top]
+        see_top();
         return most_size();
     }
     // Anybody; a hint.
@@ -122,10 +142,16 @@ private:
     struct ring {
         std::int64_t mask;
         ring *older; // kept until the end, where there may be thieves, one of whom may still read it
-        std::atomic<T *> &at(std::int64_t i) noexcept {
-            return reinterpret_cast<std::atomic<T *> *>(this + 1)[i & mask];
-        }
+        std::atomic<T *> *places() noexcept { return reinterpret_cast<std::atomic<T *> *>(this + 1); }
+        std::atomic<T *> &at(std::int64_t i) noexcept { return places()[i & mask]; }
     };
+
+    // The owner's way to a place: what it needs of the ring stands in its own line, too.
+    [[gnu::always_inline]] std::atomic<T *> &own_at(std::int64_t i) noexcept { return places_[i & mask_]; }
+    void see_top() noexcept {
+        seen_top_ = top_.load(std::memory_order_acquire); // acquire[deque-top]
+        last_ = seen_top_ + mask_;
+    }
 
     // ---- The owner takes
 
@@ -225,38 +251,40 @@ private:
     [[gnu::noinline]] bool push_into_full(T *item) noexcept {
         if (is_closed()) return false;
         const std::int64_t b = bottom_.load(std::memory_order_relaxed);
-        ring *r = ring_.load(std::memory_order_relaxed);
-        seen_top_ = top_.load(std::memory_order_acquire); // acquire[deque-top]
-        if (b - seen_top_ > r->mask) {
-            r = grow(r == &none_ ? nullptr : r, b);
-            if (!r) return false;
-        }
+        see_top();
+        if (b > last_ && !grow(ring_.load(std::memory_order_relaxed), b)) return false;
         return push(item);
     }
 
-    ring *grow(ring *old, std::int64_t b) noexcept {
+    // old: null before the first push.
+    bool grow(ring *old, std::int64_t b) noexcept {
         const std::int64_t size = old ? 2 * (old->mask + 1) : 256;
         void *memory =
             ::operator new(sizeof(ring) + static_cast<std::size_t>(size) * sizeof(std::atomic<T *>), std::nothrow);
-        if (!memory) return nullptr;
+        if (!memory) return false;
         auto *r = new (memory) ring{size - 1, old};
         for (std::int64_t i = 0; i < size; ++i) new (&r->at(i)) std::atomic<T *>(nullptr);
         for (std::int64_t i = seen_top_; old && i < b; ++i)
             r->at(i).store(old->at(i).load(std::memory_order_relaxed), std::memory_order_relaxed);
         ring_.store(r, std::memory_order_release); // release[deque-ring]
+        places_ = r->places();
+        mask_ = r->mask;
+        last_ = seen_top_ + mask_;
         if (!shared_) ::operator delete(std::exchange(r->older, nullptr));
-        return r;
+        return true;
     }
 
     alignas(64) std::atomic<std::int64_t> top_{0}; // raised by whoever takes the oldest item
     std::atomic<std::int64_t> split_; // what is older is public; moved by the owner, or who publishes for it
     std::atomic<std::uint32_t> publishing_{nobody};   // the generation of a thief that publishes for the owner
     alignas(64) std::atomic<std::int64_t> bottom_{0}; // the owner's
-    std::atomic<ring *> ring_{&none_};                // the owner's
+    std::atomic<ring *> ring_{nullptr};               // the owner's; null before the first push
+    std::atomic<T *> *places_ = nullptr;              // the owner's: the ring's
+    std::int64_t mask_ = -1;                          // the owner's: the ring's; at first it is full
     std::int64_t seen_top_ = 0;                       // the owner's: a value that top had
+    std::int64_t last_ = -1;                          // the owner's: the last place to which it may push
     std::atomic<std::uint32_t> busy_{nobody};         // the owner moves `split`: its generation
     bool shared_;
-    ring none_{-1, nullptr}; // before the first push: full
 };
 
 } // namespace comity::pool
