@@ -6,6 +6,7 @@
 #include "core/spinlock.hpp"
 #include "core/unit.hpp"
 #include "pool/deque.hpp"
+#include "sys/own_count.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -39,6 +40,9 @@ struct unit_hooks {
     void (*accept)(unit_scheduler *self, unit *u) noexcept = nullptr;
     // Does it run what stands in this pool? Any thread; the scheduler lives meanwhile. Null where accept is.
     bool (*takes_from)(unit_scheduler *self, const comity_pool *pool) noexcept = nullptr;
+    // The hart has taken from its own queues as often as it may before it looks beyond them. True: a look has found
+    // nothing there, so it may go on so. False: the scheduler's loop has to look. May be null.
+    bool (*sees_nothing_beyond)(unit_scheduler *self, carrier *k) noexcept = nullptr;
 };
 
 } // namespace core
@@ -63,6 +67,7 @@ struct unit_scheduler : core::sched {
         slot(unit_scheduler *s, unsigned n, bool shared) : owner(s), hart(n), fresh(shared) {}
         unit_scheduler *const owner;
         const unsigned hart;     // its number
+        void *cache = nullptr;   // what the layer of threads keeps for the hart; null: not known here. The hart's
         pool::deque<unit> fresh; // units that have not started, and parents that started a child first
         // How many units were created and how many have ended on this hart; written by the hart. For the end of the
         // scheduler: it may end when the sums agree, with `ended` read first.
@@ -78,16 +83,9 @@ struct unit_scheduler : core::sched {
         // Is the hart in the scheduler or below it? Written by whoever holds the hart ("Affinity": README.md).
         std::atomic<bool> here{false};
 
-        // The newest fresh unit, if it is wanted; else null, and it stays.
-        template <class Wanted> [[gnu::always_inline]] unit *pop_if(Wanted wanted) noexcept {
-            unit *u = fresh.pop();
-            if (!u || wanted(u)) return u;
-            fresh.push(u); // there is room: it stood there
-            return nullptr;
-        }
-        // The same, if this function runs it.
+        // The newest fresh unit, if this function runs it; else null, and it stays.
         [[gnu::always_inline]] unit *pop_if_run_by(void (*run)(unit *, core::carrier *) noexcept) noexcept {
-            return pop_if([run](const unit *u) { return u->run == run; });
+            return fresh.take_if([run](const unit *u) { return u->run == run; });
         }
         [[gnu::always_inline]] unsigned take_turn() noexcept {
             const unsigned turn = turns.load(std::memory_order_relaxed) + 1;
@@ -102,17 +100,19 @@ struct unit_scheduler : core::sched {
             turns.store(turn, std::memory_order_relaxed);
             return turn;
         }
+        // The same for several turns. False: one of them is to look beyond the own queues, and the ones before it are
+        // counted.
+        [[gnu::always_inline]] bool take_turns_at_home(unsigned n) noexcept {
+            const unsigned before = turns.load(std::memory_order_relaxed), last = before | (turns_at_home - 1);
+            turns.store(n <= last - before ? before + n : last, std::memory_order_relaxed);
+            return n <= last - before;
+        }
         // A context that was ready goes on.
         [[gnu::always_inline]] void note_ready() noexcept { ready_turn = turns.load(std::memory_order_relaxed); }
         // At this turn: has none gone on for long?
         bool owes_ready(unsigned turn) const noexcept { return turn - ready_turn >= 4; }
-        void add_created() noexcept {
-            created.store(created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        }
-        void add_ended() noexcept {
-            const std::uint64_t before = ended.load(std::memory_order_relaxed);
-            ended.store(before + 1, std::memory_order_release); // release[unit-ended]
-        }
+        void add_created() noexcept { sys::add_one(created); }
+        void add_ended() noexcept { sys::add_one(ended); } // release[unit-ended]
     };
     slot *slots = nullptr; // one for each hart, and one for those who have none
     unsigned harts = 0;    // how many there are

@@ -44,7 +44,8 @@ constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield_to_fresh(c); },
     [](unit_scheduler *s, context *c, unsigned hart) noexcept { as_own(s)->put_on(c, hart); },
     [](unit_scheduler *s, unit *u) noexcept { as_own(s)->accept(u); },
-    [](unit_scheduler *s, const comity_pool *p) noexcept { return as_own(s)->takes_from(p); }};
+    [](unit_scheduler *s, const comity_pool *p) noexcept { return as_own(s)->takes_from(p); },
+    [](unit_scheduler *s, carrier *k) noexcept { return as_own(s)->sees_nothing_beyond(k); }};
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
@@ -407,6 +408,20 @@ void work_stealing::look_beyond(carrier *k) noexcept {
             if (unit *u = steal_fresh(k, turn % turns_at_home == turns_at_home - 1)) return u->run(u, k);
         }
     }
+}
+
+// The look of who runs threads one after the other, every turns_at_home turns, at all at once that look_beyond looks at
+// in turn; where there are other harts it does not look into their queues, as it is the scheduler's loop that does so.
+// Nor may the hart's own oldest unit wait for ever.
+bool work_stealing::sees_nothing_beyond(carrier *k) noexcept {
+    slot &own = *work_of(k);
+    const unsigned turn = own.turns.load(std::memory_order_relaxed) / turns_at_home + 1;
+    if (turn % (alone() ? turns_at_home : 2) == 0 || !children_.empty() ||
+        slots[harts].ready.load(std::memory_order_relaxed) != 0 || own.ready.load(std::memory_order_relaxed) != 0 ||
+        in_order() || has_affinities() || is_surplus() || core::home_ready(k, this) || should_give_way(k))
+        return false;
+    own.take_turn();
+    return true;
 }
 
 // Others wait for a hart, and this one has been here for long: it goes, the last one only for somebody who has none.

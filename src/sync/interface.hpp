@@ -24,7 +24,7 @@ inline int late_unless(bool done) noexcept { return done ? 0 : ETIMEDOUT; }
 // a lock meanwhile (conditions); in a thread that was cancelled and does not unwind by itself it does not return.
 inline int before_wait() noexcept {
     const comity::thread *t = own_thread();
-    return t && t->extended.load(std::memory_order_relaxed) ? cancel_here() : 0;
+    return t && t->is_extended() ? cancel_here() : 0;
 }
 // And what it makes of the wait's end.
 inline int after_wait(wait_end end) noexcept {

@@ -16,7 +16,7 @@ namespace {
 // unit_scheduler::affinity
 const hart_set *affinity_of_context(const core::context *c) noexcept {
     const thread *t = thread_of(c);
-    if (!t || !t->extended.load(std::memory_order_relaxed)) return nullptr;
+    if (!t || !t->is_extended()) return nullptr;
     const thread_extension *x = extension_of(t);
     return x ? x->harts.get() : nullptr;
 }

@@ -77,9 +77,19 @@ void share_descriptors(thread *t, hart_cache *own) noexcept;
 core::context *take_other_context(const thread *t, core::carrier *k, int &error) noexcept;
 void give_back_other_context(core::context *c, std::uint32_t stack_size, bool own_tls, core::carrier *k) noexcept;
 
+// That of the hart whose slot it is. The slot remembers it, unless its scheduler ends with the last thread
+// (`implicit`), for which each join has to look.
+inline hart_cache &cache_of(unit_scheduler::slot &w) noexcept {
+    if (w.cache) [[likely]]
+        return *static_cast<hart_cache *>(w.cache);
+    hart_cache *own = &caches[w.hart];
+    if (!w.owner->implicit) w.cache = own;
+    return *own;
+}
+
 // A descriptor; null when there is no memory. For the calling hart.
-inline thread *take_descriptor(const unit_scheduler::slot &w) noexcept {
-    hart_cache &c = caches[w.hart];
+inline thread *take_descriptor(unit_scheduler::slot &w) noexcept {
+    hart_cache &c = cache_of(w);
     thread *t = c.descriptors.pop();
     return t ? t : make_descriptors(c);
 }
@@ -88,6 +98,7 @@ inline thread *take_descriptor(const unit_scheduler::slot &w) noexcept {
 inline void give_back_descriptor(thread *t, const core::carrier *k) noexcept {
     hart_cache *own = k ? &own_cache(k) : nullptr;
     t->join.begin(end_word::freed);
+    t->stack_size = 0;
     if (own && own->descriptors.count < hart_cache::most_descriptors) [[likely]]
         return own->descriptors.push(t);
     share_descriptors(t, own);
@@ -147,14 +158,12 @@ inline bool is_plain_joinable(const comity_thread_attr_t &a) noexcept {
     return sys::number_of(a.technique) < number_of_techniques && (a.stack_size | a.hart_count | flags) == 0;
 }
 
-// Fills in a fresh descriptor of such a thread, but for `kind`.
+// Fills in a fresh descriptor of such a thread, but for `marks`; `stack_size` is 0 in a free one.
 [[gnu::always_inline]] inline void dress_plainly(thread *t, unit_scheduler *s, const comity_thread_attr_t &a,
-                                                 void *(*fn)(void *)) noexcept {
-    const unsigned which = a.technique;
-    t->run = techniques[which].run;
+                                                 run_function_t run, void *(*fn)(void *)) noexcept {
+    t->run = run;
     t->set_rank(a.priority);
-    t->how = static_cast<std::uint8_t>(which);
-    t->stack_size = 0;
+    t->how = static_cast<std::uint8_t>(a.technique);
     t->fn = fn;
     t->owner = s;
     t->join.begin(end_word::open);
@@ -164,9 +173,10 @@ inline bool is_plain_joinable(const comity_thread_attr_t &a) noexcept {
 [[gnu::always_inline]] inline void dress(thread *t, unit_scheduler *s, const comity_thread_attr_t &a,
                                          void *(*fn)(void *)) noexcept {
     const technique &h = techniques[a.technique];
-    dress_plainly(t, s, a, fn);
-    if (!is_plain(a)) t->run = h.run_special;
-    t->kind = static_cast<std::uint8_t>((a.own_tls ? thread::with_tls : 0) | (h.eager ? thread::that_has_context : 0));
+    const bool plain = is_plain(a);
+    dress_plainly(t, s, a, plain ? h.run : h.run_special, fn);
+    t->mark_as((a.own_tls ? thread::with_tls : 0) | (h.eager ? thread::that_has_context : 0) |
+               (plain ? 0 : thread::that_is_special));
     t->stack_size = static_cast<std::uint32_t>(a.stack_size);
     if (a.detached) t->join.begin(end_word::detached);
 }

@@ -29,11 +29,12 @@ public:
     // The waiter runs what it waits for itself, so that nobody else has to be told of the end.
     void take(const core::context *waiter) noexcept { begin(reinterpret_cast<std::uintptr_t>(waiter)); }
 
-    // It has ended, on a hart of `s`; returns what stood there. The last access, unless that was `detached`.
-    std::uintptr_t end(const unit_scheduler *s) noexcept {
-        if (!s->alone()) return word_.exchange(ended, std::memory_order_acq_rel); // acq_rel[thread-end]
-        const std::uintptr_t before = word_.load(std::memory_order_relaxed);      // only who holds the hart writes it
-        word_.store(ended, std::memory_order_release);                            // release[thread-end]
+    // It has ended; returns what stood there. alone: on the only hart (unit_scheduler::alone). The last access, unless
+    // that was `detached`.
+    std::uintptr_t end(bool alone) noexcept {
+        if (!alone) return word_.exchange(ended, std::memory_order_acq_rel); // acq_rel[thread-end]
+        const std::uintptr_t before = word_.load(std::memory_order_relaxed); // only who holds the hart writes it
+        word_.store(ended, std::memory_order_release);                       // release[thread-end]
         return before;
     }
     // If a context waits and would be the next to run on this hart: it has ended, and the caller resumes that context.

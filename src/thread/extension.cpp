@@ -24,7 +24,7 @@ thread_extension *extend(thread *t) noexcept {
         else
             delete made;
     }
-    if (t->extended.load(std::memory_order_relaxed) == 0) t->extended.store(1, std::memory_order_relaxed);
+    if (!t->is_extended()) t->marks.fetch_or(thread::that_is_extended, std::memory_order_relaxed);
     return there;
 }
 
@@ -47,7 +47,7 @@ void end_extension(thread *t) noexcept {
 
 void free_extension(thread *t) noexcept {
     thread_extension *x = extension_of(t);
-    t->extended.store(0, std::memory_order_relaxed);
+    t->take_marks(thread::that_is_extended);
     t->rest().more.store(nullptr, std::memory_order_relaxed);
     std::free(x->values);
     delete x;

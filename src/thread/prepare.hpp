@@ -14,18 +14,18 @@ inline int equip(thread *t, unit_scheduler *s, const comity_thread_attr_t &a, vo
     dress(t, s, a, fn);
     int error = a.hart_count != 0 ? set_affinity(t, a.harts, a.hart_count) : 0;
     if (error == 0 && (!how(t).eager || (t->c = take_context(t, k, error)))) return 0;
-    if (t->extended.load(std::memory_order_relaxed)) free_extension(t);
+    if (t->is_extended()) free_extension(t);
     give_back_descriptor(t, k);
     return error;
 }
 
 // The thread stands between its two steps: its function will get `*data`, which the caller fills in.
 inline void hand_out_prepared(thread *t, int unwinds, comity_thread_t **out, void **data) noexcept {
-    static_assert(thread::prepared_kind(1) == (thread::that_is_prepared | thread::that_unwinds) &&
-                  thread::prepared_kind(COMITY_THREAD_UNWINDS_CXX) ==
+    static_assert(thread::prepared_marks(1) == (thread::that_is_prepared | thread::that_unwinds) &&
+                  thread::prepared_marks(COMITY_THREAD_UNWINDS_CXX) ==
                       (thread::that_is_prepared | thread::that_unwinds | thread::that_drops_results));
     t->value = t->rest().data;
-    t->kind |= thread::prepared_kind(unwinds);
+    t->add_marks(thread::prepared_marks(unwinds));
     if (data) *data = t->rest().data;
     *out = t;
 }
@@ -35,10 +35,10 @@ inline thread *take_prepared(comity_thread_t *handle) noexcept {
     auto *t = static_cast<thread *>(handle);
     if (!t || !t->is_prepared()) [[unlikely]]
         return nullptr;
-    t->kind &= static_cast<std::uint8_t>(~thread::that_is_prepared);
+    t->take_marks(thread::that_is_prepared);
     return t;
 }
 // It could not be launched.
-inline void put_back_prepared(thread *t) noexcept { t->kind |= thread::that_is_prepared; }
+inline void put_back_prepared(thread *t) noexcept { t->add_marks(thread::that_is_prepared); }
 
 } // namespace comity

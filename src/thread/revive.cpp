@@ -26,7 +26,7 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
     unit_scheduler::slot *w = k ? work_of(k) : nullptr;
     if (!w) return EPERM;
     std::unique_ptr<hart_set> harts;
-    if (t->extended.load(std::memory_order_relaxed)) {
+    if (t->is_extended()) {
         harts = std::move(extension_of(t)->harts);
         free_extension(t);
     }
@@ -36,8 +36,8 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
     }
     t->run = is_plain(t) ? how(t).run : how(t).run_special;
     // Its frames and its result are no longer those of who prepared it.
-    t->kind &= static_cast<std::uint8_t>(~(thread::that_unwinds | thread::that_drops_results));
-    t->kind |= thread::that_is_prepared;
+    t->take_marks(thread::that_unwinds | thread::that_drops_results);
+    t->add_marks(thread::that_is_prepared);
     t->fn = fn;
     t->value = arg;
     t->owner = w->owner;

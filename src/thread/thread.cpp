@@ -17,6 +17,12 @@ using slot = unit_scheduler::slot;
 
 namespace {
 
+// What the caller's hart has of its scheduler of units; null: there is no such scheduler, or no hart.
+[[gnu::always_inline]] inline slot *work_here() noexcept {
+    const context *c = core::current_context();
+    return c ? work_of(c->on) : nullptr;
+}
+
 // The calling carrier if it holds a hart, else null.
 carrier *carrier_with_hart() noexcept {
     carrier *k = core::current_carrier();
@@ -140,15 +146,15 @@ template <bool was_prepared> int launch(thread *t, carrier *k, slot *w) noexcept
 template <bool child_first>
 [[gnu::always_inline]] inline int create_here(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
                                               void *arg, carrier *k, slot *w) noexcept {
-    hart_cache &own = caches[w->hart];
+    hart_cache &own = cache_of(*w);
     const bool eager = techniques[a.technique].eager;
     thread *t = own.descriptors.first;
     if ((eager && !own.contexts[0].first) || (child_first && is_turn(w->created))) [[unlikely]]
         return create_slowly(out, a, fn, arg);
     own.descriptors.drop_first();
     if (eager) t->c = own.contexts[0].pop();
-    t->kind = eager ? thread::that_has_context : 0;
-    dress_plainly(t, w->owner, a, fn);
+    t->mark_as(eager ? thread::that_has_context : 0);
+    dress_plainly(t, w->owner, a, techniques[a.technique].run, fn);
     t->value = arg;
     *out = t; // before it runs: child-first it may be over when launch returns
     return child_first ? launch<false>(t, k, w) : push_new(t, w);
@@ -159,7 +165,7 @@ template <bool child_first>
                                           void *arg) noexcept {
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
-    if (!w || !fn || !out || !is_plain_joinable(a) || !caches[w->hart].descriptors.first) [[unlikely]]
+    if (!w || !fn || !out || !is_plain_joinable(a) || !cache_of(*w).descriptors.first) [[unlikely]]
         return create_slowly(out, a, fn, arg);
     return techniques[a.technique].start ? create_here<true>(out, a, fn, arg, k, w)
                                          : create_here<false>(out, a, fn, arg, k, w);
@@ -170,11 +176,11 @@ template <bool child_first>
 // May the calling context run the thread? What runs on a transition context cannot be stopped, and a stackless thread
 // must not be: where the caller has its own TLS the transition context cannot stand in for it.
 // Nor does a thread run on a stack that must be elsewhere, if it or the joiner has an affinity.
-bool may_run(const thread *t, const carrier *k) noexcept {
-    if (t->owner->has_affinities() && (was_given_affinity(t) || has_affinity(t->owner, k->current))) [[unlikely]]
+[[gnu::always_inline]] inline bool may_run(const thread *t, const context *c) noexcept {
+    if (t->owner->has_affinities() && (was_given_affinity(t) || has_affinity(t->owner, c))) [[unlikely]]
         return false;
-    if (t->how == COMITY_TECHNIQUE_STACKLESS) return k->current->shares_tls || core::on_transition(k);
-    return !core::on_transition(k);
+    const bool on_transition = c == &c->on->transition;
+    return t->how == COMITY_TECHNIQUE_STACKLESS ? c->shares_tls || on_transition : !on_transition;
 }
 
 // Nobody has the handle any more. k: the calling carrier, or null.
@@ -184,28 +190,39 @@ void free_thread(thread *t, carrier *k) noexcept {
         end_if_idle(k);
 }
 
-[[gnu::noinline]] int join_ended(thread *t, carrier *k, void **result) noexcept {
+// The same for the rest.
+[[gnu::noinline]] int take_result_slowly(thread *t, void **result) noexcept {
     if (result) *result = t->value;
-    free_thread(t, k);
+    free_thread(t, core::current_carrier());
     return 0;
 }
 
-// The thread has ended: fetches its result and disposes of it. k: the calling carrier, or null.
-[[gnu::always_inline]] inline int take_result(thread *t, carrier *k, void **result) noexcept {
-    const slot *w = k ? work_of(k) : nullptr;
-    if (!w || w->owner->implicit || t->extended.load(std::memory_order_relaxed) != 0) [[unlikely]]
-        return join_ended(t, k, result);
-    hart_cache &own = caches[w->hart];
-    if (own.descriptors.count == hart_cache::most_descriptors) [[unlikely]]
-        return join_ended(t, k, result);
-    if (t->has_context()) {
-        if (!is_plain(t) || own.contexts[0].size() >= hart_cache::most_contexts) [[unlikely]]
-            return join_ended(t, k, result);
-        own.contexts[0].push(t->c);
-    }
+// The same for a thread that has a plain context.
+[[gnu::noinline]] int take_result_and_context(thread *t, slot *w, void **result) noexcept {
+    hart_cache &own = cache_of(*w);
+    if (own.contexts[0].size() >= hart_cache::most_contexts) [[unlikely]]
+        return take_result_slowly(t, result);
+    own.contexts[0].push(t->c);
     if (result) *result = t->value;
     t->join.begin(end_word::freed);
     own.descriptors.push(t);
+    return 0;
+}
+
+// The thread has ended: fetches its result and disposes of it.
+[[gnu::always_inline]] inline int take_result(thread *t, slot *w, void **result) noexcept {
+    constexpr unsigned with_more = thread::that_has_context | thread::that_is_special | thread::that_is_extended;
+    if (!w || !w->cache) [[unlikely]]
+        return take_result_slowly(t, result);
+    descriptor_list &free = cache_of(*w).descriptors;
+    if (free.count == hart_cache::most_descriptors) [[unlikely]]
+        return take_result_slowly(t, result);
+    if (t->has(with_more)) [[unlikely]]
+        return t->has(with_more & ~thread::that_has_context) ? take_result_slowly(t, result)
+                                                             : take_result_and_context(t, w, result);
+    if (result) *result = t->value;
+    t->join.begin(end_word::freed);
+    free.push(t);
     return 0;
 }
 
@@ -233,21 +250,24 @@ void let_others_go_on(thread *t, const slot *w) noexcept {
     t->join.end_looking(w->owner);
 }
 
-[[gnu::noinline]] int join_living(thread *t, carrier *k, void **result) noexcept {
-    const std::uintptr_t state = t->join.get();
-    slot *w = k ? work_of(k) : nullptr;
-    if (state == end_word::open && w && w->owner == t->owner && may_run(t, k) && w->fresh.pop_if(t)) {
-        context *c = k->current;
+// Waits for the end. Returns 0 or the error number of joining it.
+[[gnu::noinline]] int wait_to_join(thread *t, slot *w) noexcept {
+    if (t->join.get() != end_word::ended && w && thread_of(core::current_context()) != t) let_others_go_on(t, w);
+    const std::uintptr_t now = t->join.get();
+    return now == end_word::ended ? 0 : wait_for_end(t, now);
+}
+
+COMITY_HOT [[gnu::noinline]] int join_living(thread *t, void **result) noexcept {
+    context *c = core::current_context();
+    slot *w = c ? work_of(c->on) : nullptr;
+    if (w && w->owner == t->owner && t->join.get() == end_word::open && may_run(t, c) && w->fresh.pop_if(t)) {
         if (is_turn(w->ended)) [[unlikely]]
             comity_thread_yield();
         how(t).run_for(t, c);
-    } else if (state != end_word::ended) {
-        if (w && thread_of(k->current) != t) let_others_go_on(t, w);
-        const std::uintptr_t now = t->join.get();
-        if (now != end_word::ended)
-            if (const int error = wait_for_end(t, now)) return error;
+    } else if (const int error = wait_to_join(t, w)) {
+        return error;
     }
-    return take_result(t, core::current_carrier(), result);
+    return take_result(t, work_here(), result);
 }
 
 } // namespace
@@ -309,7 +329,7 @@ int comity_thread_launch(comity_thread_t *handle) {
         k = core::current_carrier();
     }
     t->owner = w->owner; // which may be another one than where it was prepared
-    if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
+    if (t->is_extended()) [[unlikely]]
         announce_affinity(t);
     return launch<true>(t, k, w);
 }
@@ -324,21 +344,21 @@ int comity_thread_discard(comity_thread_t *handle) {
 COMITY_HOT int comity_thread_create(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *),
                                     void *arg) {
     const comity_thread_attr_t &a = attr ? *attr : default_attributes;
-    carrier *k = core::current_carrier();
-    slot *w = k ? work_of(k) : nullptr;
-    if (!w || !is_plain_joinable(a) || (with_context_at_once >> a.technique & 1)) [[unlikely]]
+    slot *w = work_here();
+    if (!w || !is_plain_joinable(a)) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    const run_function_t run = runs_without_context[a.technique];
+    if (!run) [[unlikely]]
         return create_with_context(out, a, fn, arg);
-    if (!fn) [[unlikely]]
+    if (!fn || !out) [[unlikely]]
         return EINVAL;
-    if (!out) [[unlikely]]
-        return EINVAL;
-    descriptor_list &free = caches[w->hart].descriptors;
+    descriptor_list &free = cache_of(*w).descriptors;
     thread *t = free.first;
     if (!t) [[unlikely]]
         return create_slowly(out, a, fn, arg);
     free.drop_first();
-    t->kind = 0;
-    dress_plainly(t, w->owner, a, fn);
+    t->mark_as(0);
+    dress_plainly(t, w->owner, a, run, fn);
     t->value = arg;
     *out = t;
     return push_new(t, w);
@@ -348,8 +368,7 @@ COMITY_HOT int comity_thread_join(comity_thread_t *handle, void **result) {
     if (!handle) [[unlikely]]
         return EINVAL;
     auto *t = static_cast<thread *>(handle);
-    carrier *k = core::current_carrier();
-    return t->join.get() == end_word::ended ? take_result(t, k, result) : join_living(t, k, result);
+    return t->join.get() == end_word::ended ? take_result(t, work_here(), result) : join_living(t, result);
 }
 
 int comity_thread_detach(comity_thread_t *handle) {
@@ -377,7 +396,7 @@ void comity_thread_exit(void *result) {
     if (!t) sys::fatal("comity_thread_exit", "the caller is not a thread of Comity");
     if (t->how == COMITY_TECHNIQUE_STACKLESS) sys::fatal("comity_thread_exit", "a stackless thread ends by returning");
     t->value = t->drops_results() && result != COMITY_THREAD_CANCELLED ? nullptr : result;
-    if (t->extended.load(std::memory_order_relaxed)) end_extension(t);
+    if (t->is_extended()) end_extension(t);
     core::leave_handlers();
     if (is_on_joiner(t)) leave_joiner(t);
     leave_context(t);

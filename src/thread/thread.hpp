@@ -6,6 +6,7 @@
 #include "pool/unit.hpp"
 #include "thread/end_word.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,28 +33,34 @@ struct alignas(64) comity_thread_rest {
 
 // One cache line, all that a thread created in C touches. While it runs, `next` is its technique's.
 struct alignas(64) comity_thread : comity::unit {
-    std::uint8_t how = 0;                  // its technique: an index into `techniques`
-    std::uint8_t kind = 0;                 // bits: what its creator wanted beyond the technique
-    std::atomic<std::uint8_t> extended{0}; // `more` is there; written once it is, and by whoever takes it away
-    std::uint32_t stack_size = 0;          // 0: the default
+    std::uint8_t how = 0; // its technique: an index into `techniques`
+    // What its creator wanted beyond the technique, and what has happened to it: bits. Written by whoever has the
+    // handle alone; while the thread lives `is_extended` may be added by anybody.
+    std::atomic<std::uint8_t> marks{0};
+    std::uint32_t stack_size = 0; // 0: the default
     void *(*fn)(void *) = nullptr;
     void *value = nullptr; // fn's argument, then its result; written by the thread before `join`
     comity::unit_scheduler *owner = nullptr;
     comity::end_word join;
     comity::core::context *c = nullptr; // where it runs, from its start; eager techniques: from its creation
 
-    // kind: it needs a full context; its technique is eager; a cancellation point returns to it, and its result is not
-    // the program's (both by attr.unwinds); it was prepared, and not launched yet.
-    static constexpr std::uint8_t with_tls = 1, that_has_context = 2, that_unwinds = 4, that_drops_results = 8,
-                                  that_is_prepared = 16;
-    static constexpr std::uint8_t prepared_kind(int unwinds) noexcept {
-        return static_cast<std::uint8_t>((unwinds & 3) << 2 | that_is_prepared);
+    // with_tls: it needs a full context. has_context: its technique is eager. is_special: it has its own TLS, or a
+    // stack size. unwinds: a cancellation point returns to it; drops_results: its result is not the program's (both by
+    // attr.unwinds). is_prepared: it was, and not launched yet. is_extended: `more` is there.
+    static constexpr unsigned with_tls = 1, that_has_context = 2, that_unwinds = 4, that_drops_results = 8,
+                              that_is_prepared = 16, that_is_special = 32, that_is_extended = 64;
+    static constexpr unsigned prepared_marks(int unwinds) noexcept {
+        return static_cast<unsigned>(unwinds & 3) << 2 | that_is_prepared;
     }
-    bool own_tls() const noexcept { return kind & with_tls; }
-    bool has_context() const noexcept { return kind & that_has_context; }
-    bool unwinds() const noexcept { return kind & that_unwinds; }
-    bool drops_results() const noexcept { return kind & that_drops_results; }
-    bool is_prepared() const noexcept { return kind & that_is_prepared; }
+    bool has(unsigned any_of) const noexcept { return marks.load(std::memory_order_relaxed) & any_of; }
+    void mark_as(unsigned all) noexcept { marks.store(static_cast<std::uint8_t>(all), std::memory_order_relaxed); }
+    void add_marks(unsigned some) noexcept { mark_as(marks.load(std::memory_order_relaxed) | some); }
+    void take_marks(unsigned some) noexcept { mark_as(marks.load(std::memory_order_relaxed) & ~some); }
+    bool own_tls() const noexcept { return has(with_tls); }
+    bool unwinds() const noexcept { return has(that_unwinds); }
+    bool drops_results() const noexcept { return has(that_drops_results); }
+    bool is_prepared() const noexcept { return has(that_is_prepared); }
+    bool is_extended() const noexcept { return has(that_is_extended); }
 };
 
 namespace comity {
@@ -91,12 +98,9 @@ struct technique {
 inline constexpr unsigned number_of_techniques = 14;
 [[gnu::visibility(
     "hidden")]] extern const technique techniques[number_of_techniques]; // by comity_technique_t; technique/table.cpp
-// A bit for each technique that is eager or child-first: its threads have a context from their creation on. table.cpp
-// checks it.
-inline constexpr std::uint32_t with_context_at_once = 1U << COMITY_TECHNIQUE_FULL | 1U << COMITY_TECHNIQUE_ROC |
-                                                      1U << COMITY_TECHNIQUE_SS | 1U << COMITY_TECHNIQUE_C_FULL |
-                                                      1U << COMITY_TECHNIQUE_C_FULL_E | 1U << COMITY_TECHNIQUE_C_ROC |
-                                                      1U << COMITY_TECHNIQUE_C_ROC_E;
+// technique::run of those whose threads take nothing but a descriptor until they start; null: the others.
+using run_function_t = void (*)(unit *t, core::carrier *k) noexcept;
+[[gnu::visibility("hidden")]] extern const std::array<run_function_t, number_of_techniques> runs_without_context;
 inline const technique &how(const thread *t) noexcept { return techniques[t->how]; }
 
 // Before the thread ends: destructors of its keys, and what else it wants done. May switch.
@@ -104,7 +108,7 @@ void end_extension(thread *t) noexcept;
 // Runs its function.
 [[gnu::always_inline]] inline void run_function(thread *t) noexcept {
     t->value = t->fn(t->value);
-    if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
+    if (t->is_extended()) [[unlikely]]
         end_extension(t);
 }
 
@@ -116,7 +120,7 @@ inline bool is_detached(const thread *t) noexcept { return t->join.get() == end_
 int wait_for_end(thread *t, std::uintptr_t state) noexcept;
 
 // The default stack size, and no TLS of its own?
-inline bool is_plain(const thread *t) noexcept { return t->stack_size == 0 && !t->own_tls(); }
+inline bool is_plain(const thread *t) noexcept { return !t->has(thread::that_is_special); }
 
 // The thread that runs on the context, or null.
 inline thread *thread_of(const core::context *c) noexcept { return c ? static_cast<thread *>(c->runs) : nullptr; }

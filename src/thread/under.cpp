@@ -19,7 +19,7 @@ void count_created(unit_scheduler *s, const carrier *k) noexcept { s->slots[k->c
 void count_ended(unit_scheduler *s, const carrier *k) noexcept { s->slots[k->carried->id].add_ended(); }
 
 int hand_over(thread *t, unit_scheduler *s, comity_pool_t *pool, const carrier *k) noexcept {
-    if (t->extended.load(std::memory_order_relaxed)) announce_affinity(t);
+    if (t->is_extended()) announce_affinity(t);
     count_created(s, k);
     if (pool) {
         if (const int error = comity_pool_push(pool, reinterpret_cast<comity_unit_t *>(static_cast<unit *>(t)))) {

@@ -12,19 +12,24 @@ namespace {
         *k->caught = {};
 }
 
+template <bool alone> [[gnu::always_inline]] inline void run_one_by_one(thread *t, core::carrier *k) noexcept {
+    next_alike next(run_stackless, alone);
+    do {
+        k->transition.runs = t;
+        run_function(t);
+        k->transition.runs = nullptr;
+        if (core::context *waiter = publish_end(t, k, alone)) [[unlikely]]
+            core::resume(k, waiter);
+        t = next.take(k);
+    } while (t);
+}
+
 } // namespace
 
 COMITY_HOT void run_stackless(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
     forget_exceptions(k);
-    do {
-        k->transition.runs = t;
-        run_function(t);
-        k->transition.runs = nullptr;
-        if (core::context *waiter = publish_end(t, k)) [[unlikely]]
-            core::resume(k, waiter);
-        t = next_alike(work_of(k), run_stackless);
-    } while (t);
+    work_of(k)->owner->alone() ? run_one_by_one<true>(t, k) : run_one_by_one<false>(t, k);
 }
 
 void join_stackless(thread *t, core::context *joiner) noexcept {

@@ -30,31 +30,56 @@ constexpr technique techniques[number_of_techniques] = {
     {run_plain_by_call, run_by_call<false>, run_where_it_pays, nullptr, false},
 };
 
-static_assert([] {
+constexpr std::array<run_function_t, number_of_techniques> find_runs_without_context() {
+    std::array<run_function_t, number_of_techniques> found{};
     for (unsigned i = 0; i < number_of_techniques; ++i)
-        if ((techniques[i].eager || techniques[i].start) != (with_context_at_once >> i & 1)) return false;
-    return true;
-}());
+        if (!techniques[i].eager && !techniques[i].start) found[i] = techniques[i].run;
+    return found;
+}
+constexpr std::array<run_function_t, number_of_techniques> runs_without_context = find_runs_without_context();
 
 // ---- One after the other
+
+bool next_alike::may_go_on(unit_scheduler::slot *w, core::carrier *k) noexcept {
+    unit_scheduler *s = w->owner;
+    if (!w->take_turns_at_home(at_once)) {
+        const auto nothing_beyond = s->hooks->units->sees_nothing_beyond;
+        if (!nothing_beyond || !nothing_beyond(s, k)) return false;
+    }
+    if (w->ready.load(std::memory_order_relaxed) != 0 && w->owes_ready(w->turns.load(std::memory_order_relaxed)))
+        return false;
+    if (s->could_use_harts() && w->fresh.size() > 1) [[unlikely]]
+        s->hooks->units->call_help(s);
+    return true;
+}
+
+namespace {
+
+[[noreturn, gnu::noinline]] void go_on_with(core::context *waiter, core::context *c, core::carrier *k) noexcept {
+    if (!keeps_plain_context(k)) leave_to(c, waiter);
+    give_back_plain_context(c, k);
+    core::exit_to(c, waiter);
+}
+
+template <bool alone> [[gnu::always_inline]] inline void run_one_by_one(thread *t, core::context *c) noexcept {
+    next_alike next(t->run, alone);
+    do {
+        t->c = c;
+        c->runs = t;
+        run_function(t);
+        core::carrier *k = c->on;
+        if (core::context *waiter = publish_end(t, k, alone)) [[unlikely]]
+            go_on_with(waiter, c, k);
+        t = next.take(k);
+    } while (t);
+}
+
+} // namespace
 
 COMITY_HOT void run_plain_threads(void *argument) noexcept {
     auto *t = static_cast<thread *>(argument);
     core::context *c = t->c;
-    for (;;) {
-        const auto run = t->run;
-        c->runs = t;
-        run_function(t);
-        core::carrier *k = c->on;
-        if (core::context *waiter = publish_end(t, k)) [[unlikely]] {
-            if (!keeps_plain_context(k)) leave_to(c, waiter);
-            give_back_plain_context(c, k);
-            core::exit_to(c, waiter);
-        }
-        t = next_alike(work_of(k), run);
-        if (!t) break;
-        t->c = c;
-    }
+    work_of(c->on)->owner->alone() ? run_one_by_one<true>(t, c) : run_one_by_one<false>(t, c);
     if (c->broken) [[unlikely]]
         leave_to(c, nullptr);
 }

@@ -53,7 +53,7 @@ void free_extension(thread *t) noexcept;
 // Nobody will use the thread any more. k: the calling carrier with a hart, or null.
 inline void dispose(thread *t, core::carrier *k) noexcept {
     if (how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls(), k);
-    if (t->extended.load(std::memory_order_relaxed)) [[unlikely]]
+    if (t->is_extended()) [[unlikely]]
         free_extension(t);
     give_back_descriptor(t, k);
 }
@@ -62,15 +62,18 @@ inline void dispose(thread *t, core::carrier *k) noexcept {
 core::context *tell_waiter(std::uintptr_t found, thread *t, core::carrier *k) noexcept;
 // Counts the thread as ended and tells who waits for it. Returns a context that waits and that can go on on this hart
 // (the caller resumes it), else null. The thread may be gone afterwards.
-[[gnu::always_inline]] inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
-    unit_scheduler::slot *w = work_of(k);
-    w->add_ended();
-    const std::uintptr_t found = t->join.end(w->owner);
+[[gnu::always_inline]] inline core::context *publish_end(thread *t, core::carrier *k, bool alone) noexcept {
+    work_of(k)->add_ended();
+    const std::uintptr_t found = t->join.end(alone);
     return found == end_word::open ? nullptr : tell_waiter(found, t, k);
 }
 
 // On the transition context: the thread has left its context for good, and has ended. Goes on with who waits for it, if
 // somebody does who can go on here.
+[[gnu::always_inline]] inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
+    return publish_end(t, k, work_of(k)->owner->alone());
+}
+
 inline void finish(thread *t, core::carrier *k) noexcept {
     part_from_context(t, k);
     if (core::context *waiter = publish_end(t, k)) [[unlikely]]
@@ -89,14 +92,33 @@ template <class Wanted> [[gnu::always_inline]] inline unit *next_unit(unit_sched
         if (w->owner->could_use_harts() && w->fresh.size() > 1) [[unlikely]]
             w->owner->hooks->units->call_help(w->owner);
     }
-    return w->pop_if(wanted);
+    return w->fresh.take_if(wanted);
 }
-// The same, if it is a thread that is started in the same way as the one that has ended.
-[[gnu::always_inline]] inline thread *next_alike(unit_scheduler::slot *w,
-                                                 void (*run)(unit *, core::carrier *) noexcept) noexcept {
-    unit *u = next_unit(w, [run](const unit *next) { return next->run == run; });
-    return static_cast<thread *>(static_cast<comity_thread *>(u));
-}
+
+// The same for who runs threads that start alike one after the other. Every `at_once` of them it looks whether it is
+// somebody else's turn.
+class next_alike {
+public:
+    // run: how they start; alone: there is one hart only (unit_scheduler::alone).
+    next_alike(run_function_t run, bool alone) noexcept : run_(run), alone_(alone) {}
+    [[gnu::always_inline]] thread *take(core::carrier *k) noexcept {
+        unit_scheduler::slot *w = work_of(k);
+        if (--left_ == 0) [[unlikely]] {
+            if (!may_go_on(w, k)) return nullptr;
+            left_ = at_once;
+        }
+        const auto is_alike = [run = run_](const unit *next) { return next->run == run; };
+        unit *u = alone_ ? w->fresh.take_alone_if(is_alike) : w->fresh.take_if(is_alike);
+        return static_cast<thread *>(static_cast<comity_thread *>(u));
+    }
+
+private:
+    static constexpr unsigned at_once = 4;
+    static bool may_go_on(unit_scheduler::slot *w, core::carrier *k) noexcept;
+    const run_function_t run_;
+    const bool alone_;
+    unsigned left_ = at_once;
+};
 
 // What a context runs for plain threads of lazy techniques: the one that it starts with, and then others of the hart's
 // that are alike, for as long as there are any. Between two of them the context is the scheduler's: a thread that is
