@@ -140,7 +140,7 @@ comity_arch_call_on:
         .cfi_endproc
         .size   comity_arch_call_on, .-comity_arch_call_on
 
-/* void comity_arch_call_here(void **save /x0/, entry_fn entry /x1/, void *a /x2/, void *b /x3/) */
+/* void *comity_arch_call_here(void **save /x0/, void *(*fn)(void *) /x1/, void *arg /x2/) */
         .globl  comity_arch_call_here
         .hidden comity_arch_call_here
         .type   comity_arch_call_here, %function
@@ -151,11 +151,9 @@ comity_arch_call_here:
         FRAME_SAVE
         mov     x9, sp
         str     x9, [x0]
-        mov     x9, x1
         mov     x0, x2
-        mov     x1, x3
-        blr     x9
-        ldr     x30, [sp, #8]           /* entry has left the saved registers as they were: drop the frame */
+        blr     x1
+        ldr     x30, [sp, #8]           /* fn has left the saved registers as they were: drop the frame */
         add     sp, sp, #FRAME
         .cfi_adjust_cfa_offset -FRAME
         .cfi_restore x30

@@ -137,7 +137,7 @@ comity_arch_call_on:
         .cfi_endproc
         .size   comity_arch_call_on, .-comity_arch_call_on
 
-/* void comity_arch_call_here(void **save /rdi/, entry_fn entry /rsi/, void *a /rdx/, void *b /rcx/) */
+/* void *comity_arch_call_here(void **save /rdi/, void *(*fn)(void *) /rsi/, void *arg /rdx/) */
         .globl  comity_arch_call_here
         .hidden comity_arch_call_here
         .type   comity_arch_call_here, @function
@@ -147,11 +147,9 @@ comity_arch_call_here:
         endbr64
         FRAME_SAVE
         movq    %rsp, (%rdi)
-        movq    %rsi, %rax
         movq    %rdx, %rdi
-        movq    %rcx, %rsi
-        call    *%rax
-        addq    $56, %rsp               /* entry has left the saved registers as they were: drop the frame */
+        call    *%rsi
+        addq    $56, %rsp               /* fn has left the saved registers as they were: drop the frame */
         .cfi_adjust_cfa_offset -56
         ret
         .cfi_endproc

@@ -3,6 +3,8 @@
 // Only the end is a matter of its own: comity_thread_exit gives up what stands on the stack since the call.
 #include "thread/technique/technique.hpp"
 
+#include <utility>
+
 namespace comity {
 
 using core::carrier;
@@ -10,9 +12,15 @@ using core::context;
 
 namespace {
 
-void call_thread(void *argument, void *) {
-    auto *t = static_cast<thread *>(argument);
-    run_function(t);
+// After its function, as a part of it: it may still exit.
+[[gnu::noinline]] void end_extended(thread *t) noexcept {
+    core::arch::comity_arch_call_here(
+        reinterpret_cast<void **>(&t->next),
+        [](void *argument) -> void * {
+            end_extension(static_cast<thread *>(argument));
+            return nullptr;
+        },
+        t);
 }
 
 bool may_run_on(const context *c) noexcept {
@@ -34,13 +42,18 @@ void run_on_joiner(thread *t, context *joiner) noexcept {
     t->c = joiner;
     void *const before = joiner->runs;
     joiner->runs = t;
-    core::arch::comity_arch_call_here(reinterpret_cast<void **>(&t->next), call_thread, t, nullptr);
+    void *const result = core::arch::comity_arch_call_here(reinterpret_cast<void **>(&t->next), t->fn, t->value);
+    if (t->next) [[likely]] { // else it has left
+        t->value = result;
+        if (t->is_extended()) [[unlikely]]
+            end_extended(t);
+    }
     joiner->runs = before;
     work_of(joiner->on)->add_ended();
 }
 
 void leave_joiner(thread *t) noexcept {
-    core::arch::comity_arch_resume(t->next, core::arch::comity_arch_nothing, nullptr);
+    core::arch::comity_arch_resume(std::exchange(t->next, nullptr), core::arch::comity_arch_nothing, nullptr);
 }
 
 } // namespace comity
