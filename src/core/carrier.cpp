@@ -404,6 +404,7 @@ bool map_transition_stack(carrier *k) noexcept {
 void init_carrier(carrier *k) noexcept {
     k->tls_base = k->tls_now = tls_base();
     k->slot = current_slot();
+    k->work_slot = work_slot();
     k->caught = caught_here();
     k->transition.on = k;
     k->transition.state = context_state::running;

@@ -93,6 +93,7 @@ struct alignas(64) carrier {
     std::uintptr_t tls_base = 0;                   // of the kernel thread itself
     std::uintptr_t tls_now = 0;                    // what its TLS base register holds
     context **slot = nullptr;                      // comity_tls_current in its own block
+    void **work_slot = nullptr;                    // comity_tls_work in its own block: the same as `work`
     exception_state *caught = nullptr;             // the C++ runtime's, in its own block
     void (*pause_fn)(context *, void *) = nullptr; // passes the arguments of pause over the switch
     void *pause_arg = nullptr;

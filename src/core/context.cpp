@@ -15,6 +15,13 @@ namespace comity::core {
 
 extern "C" {
 __thread context *comity_tls_current = nullptr;
+__thread void *comity_tls_work = nullptr;
+}
+
+__attribute__((noinline)) void **work_slot() noexcept {
+    void **slot = &comity_tls_work;
+    asm volatile("" : "+r"(slot));
+    return slot;
 }
 
 __attribute__((noinline)) context **current_slot() noexcept {

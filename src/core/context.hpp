@@ -107,8 +107,29 @@ inline context *current_context() noexcept {
     return c;
 }
 
-// Where the current TLS block keeps comity_tls_current.
+// What carrier::work of the calling kernel thread is, in its own block; null in a block that is a full context's own.
+extern "C" {
+extern COMITY_SHARED __thread void *comity_tls_work __attribute__((tls_model("initial-exec")));
+}
+// The same as carrier::work where that is not null, or null: then the long way may lead to it. A fresh load, too.
+inline void *work_at_hand() noexcept {
+    void *work;
+#if defined(__x86_64__)
+    asm volatile("movq comity_tls_work@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=&r"(work)::"memory");
+#elif defined(__aarch64__)
+    std::uintptr_t at;
+    asm volatile("mrs %1, tpidr_el0\n\t"
+                 "adrp %0, :gottprel:comity_tls_work\n\t"
+                 "ldr %0, [%0, #:gottprel_lo12:comity_tls_work]\n\t"
+                 "ldr %0, [%1, %0]"
+                 : "=&r"(work), "=&r"(at)::"memory");
+#endif
+    return work;
+}
+
+// Where the current TLS block keeps comity_tls_current and comity_tls_work.
 context **current_slot() noexcept;
+void **work_slot() noexcept;
 
 // Makes and frees contexts. create returns null with an error number in `error`: ENOMEM, EAGAIN, EINVAL. stack_size 0
 // is the default; bare contexts may have small stacks (sys/stack_pool.hpp), full ones have 16 KiB at least.

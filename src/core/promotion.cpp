@@ -70,6 +70,7 @@ void run_promoted(void *argument) {
     c->shares_tls = false;
     *p->k.caught = c->caught;
     *p->k.slot = c;
+    *p->k.work_slot = p->k.work = nullptr; // the block is the context's own again
     note_asleep();
     p->fn(p->arg); // demote's `then`
 }

@@ -85,6 +85,7 @@ void end_what_is_open(const carrier *k) noexcept {
     forget(k);
     note_asleep();
     *k->slot = nullptr;
+    *k->work_slot = nullptr;
     k->transition.fiber.destroy();
     sys::unmap_stack(k->transition.stack);
     free_context(k->native);

@@ -80,7 +80,7 @@ static_assert(sizeof(sched) <= sizeof(comity_sched));
 // Makes `s` the scheduler for which the carrier's hart works. The carrier holds one.
 inline void become(carrier *k, sched *s) noexcept {
     k->current_sched = s;
-    k->work = s->hooks && s->hooks->work_of ? s->hooks->work_of(s, k) : nullptr;
+    *k->work_slot = k->work = s->hooks && s->hooks->work_of ? s->hooks->work_of(s, k) : nullptr;
 }
 
 inline comity_sched_t *handle(sched *s) noexcept { return reinterpret_cast<comity_sched_t *>(s); }

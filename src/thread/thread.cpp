@@ -19,6 +19,8 @@ namespace {
 
 // What the caller's hart has of its scheduler of units; null: there is no such scheduler, or no hart.
 [[gnu::always_inline]] inline slot *work_here() noexcept {
+    if (void *work = core::work_at_hand()) [[likely]]
+        return static_cast<slot *>(work);
     const context *c = core::current_context();
     return c ? work_of(c->on) : nullptr;
 }
@@ -135,11 +137,11 @@ template <bool was_prepared> int launch(thread *t, carrier *k, slot *w) noexcept
 }
 
 // The new thread waits in the hart's queue.
-[[gnu::always_inline]] inline int push_new(thread *t, slot *w) noexcept {
+[[gnu::always_inline]] inline int push_new(thread *t, slot *w, unit_scheduler *s) noexcept {
     w->add_created();
     if (!w->fresh.push_if_room(t)) [[unlikely]]
         return push_slowly(w, t);
-    return w->owner->could_use_harts() ? call_help(w->owner) : 0;
+    return s->could_use_harts() ? call_help(s) : 0;
 }
 
 // The usual case of such a technique: the attributes are plain, and the hart has a descriptor.
@@ -157,7 +159,7 @@ template <bool child_first>
     dress_plainly(t, w->owner, a, techniques[a.technique].run, fn);
     t->value = arg;
     *out = t; // before it runs: child-first it may be over when launch returns
-    return child_first ? launch<false>(t, k, w) : push_new(t, w);
+    return child_first ? launch<false>(t, k, w) : push_new(t, w, w->owner);
 }
 
 // Eager and child-first techniques.
@@ -258,8 +260,8 @@ void let_others_go_on(thread *t, const slot *w) noexcept {
 }
 
 COMITY_HOT [[gnu::noinline]] int join_living(thread *t, void **result) noexcept {
+    slot *w = work_here();
     context *c = core::current_context();
-    slot *w = c ? work_of(c->on) : nullptr;
     if (w && w->owner == t->owner && t->join.get() == end_word::open && may_run(t, c) && w->fresh.pop_if(t)) {
         if (is_turn(w->ended)) [[unlikely]]
             comity_thread_yield();
@@ -357,11 +359,12 @@ COMITY_HOT int comity_thread_create(comity_thread_t **out, const comity_thread_a
     if (!t) [[unlikely]]
         return create_slowly(out, a, fn, arg);
     free.drop_first();
+    unit_scheduler *const s = w->owner;
     t->mark_as(0);
-    dress_plainly(t, w->owner, a, run, fn);
+    dress_plainly(t, s, a, run, fn);
     t->value = arg;
     *out = t;
-    return push_new(t, w);
+    return push_new(t, w, s);
 }
 
 COMITY_HOT int comity_thread_join(comity_thread_t *handle, void **result) {
