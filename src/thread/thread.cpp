@@ -81,9 +81,9 @@ void take_turns(const comity_thread_attr_t &a) noexcept {
 
 // A parent that is bound to its kernel thread, or stands where nothing can be stopped, cannot wait in the queue. One
 // with an affinity must not be taken from there by everybody.
-bool may_start_child(const thread *t, const context *parent) noexcept {
-    return !parent->home && parent->owner == t->owner && parent != &parent->on->transition &&
-           !(t->owner->has_affinities() && has_affinity(t->owner, parent));
+bool may_start_child(const unit_scheduler *s, const context *parent) noexcept {
+    return !parent->home && parent->owner == s && parent != &parent->on->transition &&
+           !(s->has_affinities() && has_affinity(s, parent));
 }
 
 int start_child(thread *t, carrier *k) noexcept {
@@ -105,7 +105,7 @@ template <bool was_prepared> [[gnu::noinline]] int launch_failed(thread *t, int 
 
 template <bool was_prepared> int launch(thread *t, carrier *k, slot *w) noexcept {
     w->add_created();
-    if (how(t).start && may_start_child(t, k->current)) {
+    if (how(t).start && may_start_child(t->owner, k->current)) {
         const int error = start_child(t, k);
         return error == 0 ? 0 : launch_failed<was_prepared>(t, error);
     }
@@ -144,33 +144,35 @@ template <bool was_prepared> int launch(thread *t, carrier *k, slot *w) noexcept
     return s->could_use_harts() ? call_help(s) : 0;
 }
 
-// The usual case of such a technique: the attributes are plain, and the hart has a descriptor.
+// Eager and child-first techniques, with plain attributes.
 template <bool child_first>
-[[gnu::always_inline]] inline int create_here(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
-                                              void *arg, carrier *k, slot *w) noexcept {
+[[gnu::always_inline]] inline int create_with_context(comity_thread_t **out, const comity_thread_attr_t &a,
+                                                      void *(*fn)(void *), void *arg, slot *w) noexcept {
     hart_cache &own = cache_of(*w);
-    const bool eager = techniques[a.technique].eager;
+    const technique &h = techniques[a.technique];
+    unit_scheduler *const s = w->owner;
+    context *const parent = core::current_context();
+    const bool starts = child_first && may_start_child(s, parent), takes_context = h.eager || starts;
     thread *t = own.descriptors.first;
-    if ((eager && !own.contexts[0].first) || (child_first && is_turn(w->created))) [[unlikely]]
+    if (!fn || !out || !t || (takes_context && !own.contexts[0].first) || (child_first && is_turn(w->created)))
+        [[unlikely]]
         return create_slowly(out, a, fn, arg);
     own.descriptors.drop_first();
-    if (eager) t->c = own.contexts[0].pop();
-    t->mark_as(eager ? thread::that_has_context : 0);
-    dress_plainly(t, w->owner, a, techniques[a.technique].run, fn);
+    if (takes_context) t->c = own.contexts[0].pop();
+    t->mark_as(h.eager ? thread::that_has_context : 0);
+    dress_plainly(t, s, a, h.run, fn);
     t->value = arg;
-    *out = t; // before it runs: child-first it may be over when launch returns
-    return child_first ? launch<false>(t, k, w) : push_new(t, w, w->owner);
+    *out = t; // before it runs: child-first it may be over when it has been started
+    if (!starts) return push_new(t, w, s);
+    w->add_created();
+    h.start(t, parent);
+    return 0;
 }
 
-// Eager and child-first techniques.
 [[gnu::noinline]] int create_with_context(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
-                                          void *arg) noexcept {
-    carrier *k = core::current_carrier();
-    slot *w = k ? work_of(k) : nullptr;
-    if (!w || !fn || !out || !is_plain_joinable(a) || !cache_of(*w).descriptors.first) [[unlikely]]
-        return create_slowly(out, a, fn, arg);
-    return techniques[a.technique].start ? create_here<true>(out, a, fn, arg, k, w)
-                                         : create_here<false>(out, a, fn, arg, k, w);
+                                          void *arg, slot *w) noexcept {
+    return techniques[a.technique].start ? create_with_context<true>(out, a, fn, arg, w)
+                                         : create_with_context<false>(out, a, fn, arg, w);
 }
 
 // ---- Join
@@ -351,7 +353,7 @@ COMITY_HOT int comity_thread_create(comity_thread_t **out, const comity_thread_a
         return create_slowly(out, a, fn, arg);
     const run_function_t run = runs_without_context[a.technique];
     if (!run) [[unlikely]]
-        return create_with_context(out, a, fn, arg);
+        return create_with_context(out, a, fn, arg, w);
     if (!fn || !out) [[unlikely]]
         return EINVAL;
     descriptor_list &free = cache_of(*w).descriptors;

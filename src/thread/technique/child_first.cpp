@@ -42,7 +42,8 @@ void start_by_switch(thread *t, context *parent) noexcept {
 
 void start_by_call(thread *t, context *parent) noexcept {
     t->next = &parent->self;
-    core::keep_guest_stack(parent->on); // a thief may resume the parent, or who waits for it, while the child runs
+    if (parent->on->guest) [[unlikely]]
+        core::keep_guest_stack(parent->on); // a thief may resume the parent, or who waits for it, while the child runs
     if (!core::call(parent, own_context(t), returning_main, t)) return;
     part_from_context(t, parent->on);
     if (context *waiter = publish_end(t, parent->on)) [[unlikely]]

@@ -38,7 +38,7 @@ inline core::context *get_plain_context(thread *t, core::carrier *k) noexcept {
 
 // The thread has left its context for good.
 inline void part_from_context(thread *t, core::carrier *k) noexcept {
-    if (!how(t).eager) give_back_context(t->c, t->stack_size, t->own_tls(), k);
+    if (!t->has(thread::that_has_context)) give_back_context(t->c, t->stack_size, t->own_tls(), k);
 }
 
 // ---- The end
@@ -68,12 +68,12 @@ core::context *tell_waiter(std::uintptr_t found, thread *t, core::carrier *k) no
     return found == end_word::open ? nullptr : tell_waiter(found, t, k);
 }
 
-// On the transition context: the thread has left its context for good, and has ended. Goes on with who waits for it, if
-// somebody does who can go on here.
 [[gnu::always_inline]] inline core::context *publish_end(thread *t, core::carrier *k) noexcept {
     return publish_end(t, k, work_of(k)->owner->alone());
 }
 
+// On the transition context: the thread has left its context for good, and has ended. Goes on with who waits for it, if
+// somebody does who can go on here.
 inline void finish(thread *t, core::carrier *k) noexcept {
     part_from_context(t, k);
     if (core::context *waiter = publish_end(t, k)) [[unlikely]]
