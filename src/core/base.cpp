@@ -318,8 +318,7 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
             }
             release(h); // somebody is giving us another one
         }
-        if (us >= longest_wait_us)
-            if (auto *call = long_wait_.load(std::memory_order_relaxed)) call();
+        if (us >= longest_wait_us) tell_of_wait();
         us = std::min(us, longest_wait_us);
         if (k->park.wait_until(sys::now_ns() + static_cast<std::int64_t>(us) * 1000)) {
             k->carried = k->granted.h;

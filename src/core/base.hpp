@@ -38,9 +38,12 @@ public:
     // Has the first of them waited for as long as this, or ten times as long if it is outside all regions, so that
     // ranks hardly wait for it? Any thread.
     COMITY_SHARED bool waited_for_long(std::int64_t ns) noexcept;
-    // Called by a thread that has waited for some milliseconds, again and again. One for the process; it must not
-    // switch.
+    // Called by a thread that has waited for a hart for some milliseconds, again and again, and when a program's thread
+    // could go on but for what runs on it. One for the process; it must not switch.
     static void on_long_wait(void (*call)() noexcept) noexcept { long_wait_.store(call, std::memory_order_relaxed); }
+    static void tell_of_wait() noexcept {
+        if (auto *call = long_wait_.load(std::memory_order_relaxed)) call();
+    }
     // Somebody else than this root.
     bool pressed_by_others(const sched *root) const noexcept { return waited_for() || roots_.has_others(root); }
     // Is there somebody without any hart, so that even the last one of a root should go? And can a worker bring it

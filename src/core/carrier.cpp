@@ -340,12 +340,21 @@ COMITY_UNSANITIZED void rewind(carrier *k, arch::entry_fn fn, void *a, void *b) 
     arch::comity_arch_jump_call(k->transition.stack_top, fn, a, b);
 }
 
+// Does the carrier seem to be with another context than its own? A hint: it goes on meanwhile.
+COMITY_UNSANITIZED static bool is_with_another(const carrier *k) noexcept {
+    const context *c = k->current;
+    return c && c != &k->transition && c != k->native;
+}
+
 void post_home(context *native) noexcept {
     carrier *k = native->home;
     chaos_point();
+    const bool busy = is_with_another(k);
     if (k->home.exchange(carrier::home_state::ready, std::memory_order_acq_rel) ==
         carrier::home_state::asleep) // acq_rel[home]
         k->park.wake();
+    else if (busy)
+        base_scheduler::tell_of_wait(); // it may not stop for long
 }
 
 exception_state *caught_here() noexcept { return reinterpret_cast<exception_state *>(abi::__cxa_get_globals()); }

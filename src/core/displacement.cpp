@@ -154,21 +154,23 @@ bool look_at(carrier *k, unsigned looks, bool harts_missing) noexcept {
     displacement &d = k->displaced;
     const std::uint64_t switches = k->count.switches.get();
     const bool home = k->adopted && k->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
-    const found with = harts_missing ? who_has_hart(k) : found::nobody;
-    if (!home && with == found::nobody) {
+    const found with = who_has_hart(k);
+    if (with == found::nobody || (!home && !harts_missing)) {
         d.looks = 0;
         d.cpu_ns = 0;
-        return false;
+        return home;
     }
     const std::int64_t cpu_ns = sys::thread_cpu_ns(k->kernel_id), ran_ns = cpu_ns - std::exchange(d.cpu_ns, cpu_ns);
     if (switches != d.switches) {
         d.switches = switches;
         d.looks = 0;
     }
-    if (++d.looks < (with == found::own ? looks_at_own * looks : looks)) return home;
+    const unsigned patience = with == found::own ? looks_at_own : 1;
+    if (++d.looks < patience) return home;
+    // One that sleeps needs no core, so it loses nothing.
     if (const sys::sleeping_call call = sys::call_of_sleeper(k->kernel_id); call.number >= 0)
         interrupt_sleeping(k, call, harts_missing);
-    else if (ran_ns >= least_ran_ns)
+    else if (d.looks >= patience * looks && ran_ns >= least_ran_ns)
         interrupt_running(k, harts_missing);
     return home;
 }

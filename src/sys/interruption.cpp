@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <linux/futex.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -39,15 +41,51 @@ void on_signal(int signal, siginfo_t *info, void *frame) {
     }
 }
 
-// A time limit counts from the beginning again, so the thread sleeps for longer, as any thread may.
-bool may_begin_anew(long number) noexcept {
+constexpr std::size_t most_arguments = 6;
+
+// Does a futex call merely wait? One for a lock that inherits priority names the kernel thread to the kernel.
+bool is_plain_wait(std::uint64_t operation) noexcept {
+    switch (operation & static_cast<std::uint64_t>(FUTEX_CMD_MASK)) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Calls that do nothing until they are done, so that one which is ended early may begin anew. A time limit counts from
+// the beginning again, so the thread sleeps for longer, as any thread may. Not: what writes, or fills a buffer wholly
+// (it may end in the middle); what waits for a signal; locks of the kernel that belong to a kernel thread.
+bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]) noexcept {
     switch (number) {
+    case SYS_futex:
+        return is_plain_wait(argument[1]);
+    case SYS_recvfrom:
+        return (argument[3] & MSG_WAITALL) == 0;
+    case SYS_recvmsg:
+        return (argument[2] & MSG_WAITALL) == 0;
+    case SYS_read:
+    case SYS_readv:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+    case SYS_fcntl:
+    case SYS_openat:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_msgrcv:
+    case SYS_mq_timedreceive:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_ppoll:
     case SYS_pselect6:
     case SYS_epoll_pwait:
 #if defined(__x86_64__)
+    case SYS_open:
     case SYS_poll:
     case SYS_select:
     case SYS_epoll_wait:
@@ -88,28 +126,36 @@ sleeping_call call_of_sleeper(int id) noexcept {
     const char *at = file.next();
     sleeping_call call;
     if (!at || *at < '0' || *at > '9') return call;
-    constexpr unsigned words = 8, sp = 6, pc = 7;
-    std::uint64_t word[words] = {};
     char *end = nullptr;
     const long number = std::strtol(at, &end, 10);
-    for (unsigned i = 0; i < words; ++i) word[i] = std::strtoull(end, &end, 16);
-    if (may_begin_anew(number) && word[pc] != 0) call = {number, word[0], word[pc], word[sp]};
+    std::uint64_t argument[most_arguments] = {};
+    for (std::uint64_t &a : argument) a = std::strtoull(end, &end, 16);
+    const std::uint64_t sp = std::strtoull(end, &end, 16), pc = std::strtoull(end, &end, 16);
+    if (may_begin_anew(number, argument) && pc != 0) call = {number, argument[0], pc, sp};
     return call;
 }
 
+// The kernel may have seen to it (SA_RESTART): then the thread stands before the call.
 bool begin_anew(const interruption &i, const sleeping_call &call) noexcept {
-    if (call.number < 0 || i.pc != call.pc || i.sp != call.sp) return false;
+    if (call.number < 0 || i.sp != call.sp) return false;
     auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
 #if defined(__x86_64__)
     constexpr unsigned char instruction[] = {0x0f, 0x05}; // syscall
-    const auto *before = reinterpret_cast<const unsigned char *>(i.pc) - sizeof instruction;
-    if (m.gregs[REG_RAX] != -EINTR || std::memcmp(before, instruction, sizeof instruction) != 0) return true;
+    const std::uintptr_t before = call.pc - sizeof instruction;
+    if (i.pc == before && m.gregs[REG_RAX] == call.number) return true;
+    if (i.pc != call.pc) return false;
+    if (m.gregs[REG_RAX] != -EINTR ||
+        std::memcmp(reinterpret_cast<const void *>(before), instruction, sizeof instruction) != 0)
+        return true;
     m.gregs[REG_RAX] = call.number; // the other registers are as they were
-    m.gregs[REG_RIP] -= sizeof instruction;
+    m.gregs[REG_RIP] = static_cast<greg_t>(before);
 #elif defined(__aarch64__)
+    const std::uintptr_t before = call.pc - 4;
+    if (i.pc == before && m.regs[0] == call.first_argument) return true;
+    if (i.pc != call.pc) return false;
     if (static_cast<std::int64_t>(m.regs[0]) != -EINTR) return true;
     m.regs[0] = call.first_argument; // the number is still in its register
-    m.pc -= 4;
+    m.pc = before;
 #endif
     return true;
 }

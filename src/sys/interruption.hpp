@@ -31,7 +31,8 @@ struct sleeping_call {
     bool operator==(const sleeping_call &) const = default;
 };
 
-// The one in which a thread of this process sleeps: a sleep, or a wait for input. Any thread.
+// The one in which a thread of this process sleeps: a sleep, or a wait for input, a process, or another thread. Any
+// thread.
 sleeping_call call_of_sleeper(int id) noexcept;
 
 // In a handler: the call, which the signal has ended, begins anew when the handler returns. False: what was interrupted

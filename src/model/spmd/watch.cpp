@@ -73,7 +73,7 @@ void look(core::timer *) noexcept {
         found.waiting = true;
     quiet = found.waiting || found.running ? 0 : quiet + 1;
     if (found.waiting) return arm_next_look(stall_ns() / looks);
-    if (quiet < looks) return arm_next_look(2 * stall_ns());
+    if (quiet < looks) return arm_next_look(2 * stall_ns() / looks);
     quiet = 0;
     watching.store(false, std::memory_order_release); // release[watching]
     // A region that began meanwhile sees that nobody watches, or we see its ranks.
