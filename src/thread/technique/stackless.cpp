@@ -20,7 +20,7 @@ template <bool alone> [[gnu::always_inline]] inline void run_one_by_one(thread *
         k->transition.runs = nullptr;
         if (core::context *waiter = publish_end(t, k, alone)) [[unlikely]]
             core::resume(k, waiter);
-        t = next.take(k);
+        t = next.take(k, false);
     } while (t);
 }
 

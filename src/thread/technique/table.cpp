@@ -70,7 +70,7 @@ template <bool alone> [[gnu::always_inline]] inline void run_one_by_one(thread *
         core::carrier *k = c->on;
         if (core::context *waiter = publish_end(t, k, alone)) [[unlikely]]
             go_on_with(waiter, c, k);
-        t = next.take(k);
+        t = next.take(k, c->broken);
     } while (t);
 }
 

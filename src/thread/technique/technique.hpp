@@ -101,18 +101,22 @@ class next_alike {
 public:
     // run: how they start; alone: there is one hart only (unit_scheduler::alone).
     next_alike(run_function_t run, bool alone) noexcept : run_(run), alone_(alone) {}
-    [[gnu::always_inline]] thread *take(core::carrier *k) noexcept {
+    // stopped: the thread before was, or another one here; then each counts as a turn, for those that are ready stand
+    // behind each other.
+    [[gnu::always_inline]] thread *take(core::carrier *k, bool stopped) noexcept {
         unit_scheduler::slot *w = work_of(k);
+        const auto is_alike = [run = run_](const unit *next) { return next->run == run; };
+        if (stopped) [[unlikely]]
+            return as_thread(next_unit(w, is_alike));
         if (--left_ == 0) [[unlikely]] {
             if (!may_go_on(w, k)) return nullptr;
             left_ = at_once;
         }
-        const auto is_alike = [run = run_](const unit *next) { return next->run == run; };
-        unit *u = alone_ ? w->fresh.take_alone_if(is_alike) : w->fresh.take_if(is_alike);
-        return static_cast<thread *>(static_cast<comity_thread *>(u));
+        return as_thread(alone_ ? w->fresh.take_alone_if(is_alike) : w->fresh.take_if(is_alike));
     }
 
 private:
+    static thread *as_thread(unit *u) noexcept { return static_cast<thread *>(static_cast<comity_thread *>(u)); }
     static constexpr unsigned at_once = 4;
     static bool may_go_on(unit_scheduler::slot *w, core::carrier *k) noexcept;
     const run_function_t run_;
