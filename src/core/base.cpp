@@ -328,13 +328,16 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
 }
 
 bool base_scheduler::waited_for_long(std::int64_t ns) noexcept {
-    if (!waited_for()) return false;
-    const std::int64_t now = sys::now_ns();
-    lock_.lock();
-    const carrier *k = first_;
-    const bool inside = k && k->native->owner && k->native->owner != this;
-    const bool found = k && now - k->waits_since >= (inside ? ns : 10 * ns);
-    lock_.unlock();
+    bool found = false;
+    if (waited_for()) {
+        const std::int64_t now = sys::now_ns();
+        lock_.lock();
+        const carrier *k = first_;
+        const bool inside = k && k->native->owner && k->native->owner != this;
+        found = k && now - k->waits_since >= (inside ? ns : 10 * ns);
+        lock_.unlock();
+    }
+    if (found != is_starved()) starved_.store(found, std::memory_order_relaxed);
     return found;
 }
 

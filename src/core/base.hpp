@@ -38,6 +38,8 @@ public:
     // Has the first of them waited for as long as this, or ten times as long if it is outside all regions, so that
     // ranks hardly wait for it? Any thread.
     COMITY_SHARED bool waited_for_long(std::int64_t ns) noexcept;
+    // What that was when it was asked last. Contexts that yield to each other for ever look busy, and keep their harts.
+    bool is_starved() const noexcept { return starved_.load(std::memory_order_relaxed); }
     // Called by a thread that has waited for a hart for some milliseconds, again and again, and when a program's thread
     // could go on but for what runs on it. One for the process; it must not switch.
     static void on_long_wait(void (*call)() noexcept) noexcept { long_wait_.store(call, std::memory_order_relaxed); }
@@ -96,8 +98,9 @@ private:
     carrier *first_ = nullptr, *last_ = nullptr; // the queue of adopted threads, under lock_
     child_list roots_;
     static inline std::atomic<void (*)() noexcept> long_wait_{nullptr}; // on_long_wait
-    std::atomic<bool> no_more_workers_{false};                          // a kernel thread could not be made
-    std::atomic<carrier *> spare_worker_{nullptr};                      // of no hart yet; whoever takes it has it
+    std::atomic<bool> starved_{false};
+    std::atomic<bool> no_more_workers_{false};     // a kernel thread could not be made
+    std::atomic<carrier *> spare_worker_{nullptr}; // of no hart yet; whoever takes it has it
 };
 
 COMITY_SHARED base_scheduler &base() noexcept;

@@ -107,8 +107,9 @@ void end_sched(sched *s, std::uint64_t own) noexcept;
 void leave_surplus(carrier *k, std::uint32_t most, bool leaves_work) noexcept;
 [[noreturn]] COMITY_SHARED void block(carrier *k, context *c) noexcept;
 COMITY_SHARED void unblock(context *c) noexcept;
-// Lets other contexts of the caller's scheduler run on this hart; false: there are none, or it holds no hart. Any
-// thread, any context. May switch.
+// Lets other contexts of the caller's scheduler run on this hart; false: there are none, or it holds no hart, or
+// threads of the program are starved of harts, for which those that yield to each other may wait. Any thread, any
+// context. May switch.
 COMITY_SHARED bool let_others_run() noexcept;
 // May the native context of this adopted carrier go on, in `s` or a scheduler below it?
 COMITY_SHARED bool home_ready(const carrier *k, const sched *s) noexcept;

@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,17 +126,18 @@ static void *open_a_region(void *result) {
     int sum = 0;
 #pragma omp parallel num_threads(2) reduction(+ : sum)
     sum++;
-    *(int *)result = sum;
+    __atomic_store_n((int *)result, sum, __ATOMIC_RELEASE);
     return NULL;
 }
 
-static void wait_for_threads_with_regions(void) {
+static void wait_for_threads_with_regions(int yields) {
     int sum = 0;
 #pragma omp parallel num_threads(ranks) reduction(+ : sum)
     {
         pthread_t made;
         int result = 0;
         check(pthread_create(&made, NULL, open_a_region, &result) == 0, "create");
+        while (yields && __atomic_load_n(&result, __ATOMIC_ACQUIRE) == 0) sched_yield();
         check(pthread_join(made, NULL) == 0, "join");
         sum += result;
     }
@@ -163,9 +165,10 @@ int main(int argc, char **argv) {
     const struct kind *kind = NULL;
     for (size_t i = 0; ranks > 0 && i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i].name, argv[1]) == 0) kind = &kinds[i];
-    const int join = ranks > 0 && strcmp(argv[1], "join") == 0, threads = ranks > 0 && strcmp(argv[1], "threads") == 0;
-    if (!kind && !join && !threads) {
-        fprintf(stderr, "usage: blocking KIND RANKS, where KIND is join, threads");
+    const int yield = ranks > 0 && strcmp(argv[1], "yield") == 0, join = ranks > 0 && strcmp(argv[1], "join") == 0;
+    const int threads = ranks > 0 && strcmp(argv[1], "threads") == 0;
+    if (!kind && !yield && !join && !threads) {
+        fprintf(stderr, "usage: blocking KIND RANKS, where KIND is yield, join, threads");
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) fprintf(stderr, ", %s", kinds[i].name);
         fprintf(stderr, "\n");
         return 2;
@@ -173,8 +176,8 @@ int main(int argc, char **argv) {
     check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
     check(sem_init(&semaphore, 0, 0) == 0 && pthread_barrier_init(&barrier, NULL, (unsigned)ranks) == 0, "init");
     for (int round = 0; round < 3; ++round) {
-        if (join)
-            wait_for_threads_with_regions();
+        if (join || yield)
+            wait_for_threads_with_regions(yield);
         else if (threads)
             wait_for_another_threads_region();
         else
