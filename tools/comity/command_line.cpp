@@ -88,7 +88,9 @@ void add_bench(CLI::App &app, bench_options &given) {
         ->option_text(" ");
     bench->add_flag("--list", given.list, "List the rows with what Comity has promised of each, and stop.");
     bench->add_flag("--quick", given.quick, "Three short runs of each: minutes, not a quarter of an hour.");
-    bench->add_option("--only", given.only, "Rows whose name contains TEXT; may be repeated.")->option_text("TEXT");
+    bench->add_option("--only", given.only, "Rows whose name contains TEXT; may be repeated.")
+        ->option_text("TEXT")
+        ->allow_extra_args(false); // what follows may be the suite
     bench->add_option("--contenders", given.contenders, "These contenders only.")->option_text("A,B");
     bench->add_option("--repeats", given.repeats, "Runs of each contender and row (5).")
         ->option_text("N")
