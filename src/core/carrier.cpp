@@ -340,20 +340,23 @@ COMITY_UNSANITIZED void rewind(carrier *k, arch::entry_fn fn, void *a, void *b) 
     arch::comity_arch_jump_call(k->transition.stack_top, fn, a, b);
 }
 
-// Does the carrier seem to be with another context than its own? A hint: it goes on meanwhile.
-COMITY_UNSANITIZED static bool is_with_another(const carrier *k) noexcept {
+// Does the context's thread seem to be with another one, which may be displaced? A hint: it goes on meanwhile.
+COMITY_UNSANITIZED static bool waits_for_another(const context *native) noexcept {
+    const sched *s = native->owner;
+    if (!s || !s->hooks || !s->hooks->displaced) return false;
+    const carrier *k = native->home;
     const context *c = k->current;
-    return c && c != &k->transition && c != k->native;
+    return c && c != &k->transition && c != native;
 }
 
 void post_home(context *native) noexcept {
     carrier *k = native->home;
     chaos_point();
-    const bool busy = is_with_another(k);
+    const bool waits = waits_for_another(native); // before it may go on, and end its scheduler
     if (k->home.exchange(carrier::home_state::ready, std::memory_order_acq_rel) ==
         carrier::home_state::asleep) // acq_rel[home]
         k->park.wake();
-    else if (busy)
+    else if (waits)
         base_scheduler::tell_of_wait(); // it may not stop for long
 }
 
