@@ -81,9 +81,11 @@ def thread(c):
     if state(c) not in ("running", "parked") or not int(c["runs"]):
         return "", ""
     try:
-        t = c["runs"].cast(gdb.lookup_type("comity_thread").pointer()).dereference()
+        t = c["runs"].cast(gdb.lookup_type("comity_thread").pointer())
         technique = TECHNIQUES[int(t["how"])]
-        more = t["more"]["_M_b"]["_M_p"]
+        apart = gdb.lookup_type("comity::descriptor_block").fields()
+        rest = int(t) + next(f.type.sizeof for f in apart if f.name == "threads")
+        more = gdb.Value(rest).cast(gdb.lookup_type("comity_thread_rest").pointer())["more"]["_M_b"]["_M_p"]
         return technique, more["name"].string() if int(more) else ""
     except (gdb.error, IndexError):
         return "?", ""  # another C++ library, or something else than a thread
