@@ -27,7 +27,8 @@ void wait_until(const std::atomic<int> &count, int value) {
 
 } // namespace
 
-// Each look at the harts is a kernel thread more that wants a core, and those are taken.
+// Each look at the harts is a kernel thread more that wants a core, and those are taken. Looks every half millisecond
+// make 340 sleeps in 200 ms, the ones that grow rarer about 50, and up to 100 under load and an emulator with locks.
 TEST(adoption, threads_that_wait_for_a_hart_sleep_while_none_is_to_be_had) {
     constexpr int holders = 2, waiters = 4;
     std::atomic<int> holding{0};
@@ -57,7 +58,7 @@ TEST(adoption, threads_that_wait_for_a_hart_sleep_while_none_is_to_be_had) {
     std::this_thread::sleep_for(200ms);
     done = true;
     for (auto &t : threads) t.join();
-    for (std::size_t i = 0; i < waiters; ++i) EXPECT_LE(slept[i], milliseconds[i] / 3 + 10) << milliseconds[i] << " ms";
+    for (std::size_t i = 0; i < waiters; ++i) EXPECT_LE(slept[i], milliseconds[i]) << milliseconds[i] << " ms";
 }
 
 // A thread keeps its hart when it leaves; one that waits must find out that it does not come back.
