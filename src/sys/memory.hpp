@@ -47,8 +47,8 @@ struct stack_memory {
 
 // A stack in a mapping of its own, of at least `size` bytes (rounded up to pages; not 0), page aligned, untouched. An
 // empty stack_memory when there is no memory. When guards would exhaust the kernel's mappings the stack comes without
-// one, and the first such stack prints a warning. The guard has one page, 16 for stacks of 1 MiB and more, which large
-// frames could jump over.
+// one, and the first such stack prints a warning. The guard has a quarter of the stack's size, at least one page and at
+// most 16: frames that are larger jump over it.
 COMITY_SHARED stack_memory map_stack(std::size_t size) noexcept;
 // Of either kind, from here or from the pool (stack_pool.hpp). The stack must not be in use. It becomes empty.
 COMITY_SHARED void unmap_stack(stack_memory &stack) noexcept;

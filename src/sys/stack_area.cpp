@@ -1,5 +1,6 @@
 #include "sys/stack_area.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 
@@ -78,8 +79,8 @@ std::byte *map_stack_area(std::size_t size) noexcept {
 void unmap_stack_area(std::byte *at, std::size_t size) noexcept { ::munmap(at, size); }
 
 std::size_t guard_size(std::size_t size) noexcept {
-    constexpr std::size_t large = std::size_t{1} << 20;
-    return page_size() * (size >= large ? 16 : 1);
+    constexpr std::size_t most = 16;
+    return page_size() * std::clamp(size / 4 / page_size(), std::size_t{1}, most);
 }
 
 guard_kind install_guard(void *at, std::size_t size, bool for_group) noexcept {

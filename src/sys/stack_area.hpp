@@ -10,7 +10,8 @@ namespace comity::sys {
 std::byte *map_stack_area(std::size_t size) noexcept;
 void unmap_stack_area(std::byte *at, std::size_t size) noexcept;
 
-// Whole pages of guard below a stack of `size` bytes: more for large ones, over which large frames could jump.
+// Whole pages of guard below a stack of `size` bytes: a quarter of it, and 16 pages at most, for large frames jump over
+// a small guard.
 std::size_t guard_size(std::size_t size) noexcept;
 
 // Makes [at, at + size), whole pages, fault when it is touched. guard_kind::none when the kernel's limit of mappings is

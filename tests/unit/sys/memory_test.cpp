@@ -1,5 +1,6 @@
 #include "sys/memory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -41,7 +42,8 @@ TEST(memory, a_stack_is_usable_from_top_to_bottom) {
         EXPECT_GE(stack.size(), size);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(stack.top) % page_size(), 0U);
         stack.bottom[0] = stack.top[-1] = std::byte{1};
-        EXPECT_EQ(stack.bottom - stack.guard(), static_cast<std::ptrdiff_t>(page_size() * (size >= 1 << 20 ? 16 : 1)));
+        EXPECT_EQ(stack.bottom - stack.guard(),
+                  static_cast<std::ptrdiff_t>(page_size() * std::clamp<std::size_t>(size / 4 / page_size(), 1, 16)));
         EXPECT_TRUE(stack.overflowed_at(stack.bottom - 1));
         EXPECT_TRUE(stack.overflowed_at(stack.guard()));
         EXPECT_FALSE(stack.overflowed_at(stack.bottom));

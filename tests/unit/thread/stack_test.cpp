@@ -31,11 +31,12 @@ __attribute__((noinline)) std::uintptr_t use(std::size_t bytes) {
     return bytes <= sizeof room ? static_cast<unsigned char>(room[0]) : use(bytes - sizeof room) + room[0];
 }
 
-__attribute__((noinline)) int overflow(int depth) {
-    volatile char room[512];
+template <std::size_t Frame> __attribute__((noinline)) int overflow_by(int depth) {
+    volatile char room[Frame];
     room[0] = static_cast<char>(depth);
-    return depth < 0 ? 0 : overflow(depth + 1) + room[0]; // never
+    return depth < 0 ? 0 : overflow_by<Frame>(depth + 1) + room[0]; // never
 }
+int overflow(int depth) { return overflow_by<512>(depth); }
 
 // All madvise calls with this advice fail with EINVAL, as on a kernel that does not know it.
 bool forbid_advice(std::uint32_t advice) {
@@ -161,6 +162,15 @@ TEST_F(thread_stacks_death, an_overflow_is_named) {
     if (sanitized) GTEST_SKIP() << "it names it in its own way";
     EXPECT_EXIT(comity::thread({.stack_size = 20'000}, [] { overflow(0); }).join(), testing::KilledBySignal(SIGSEGV),
                 "comity: stack overflow in context [0-9]+, which has ");
+}
+
+// A guard of a single page would be jumped over: nothing of this frame is touched but its ends.
+TEST_F(thread_stacks_death, an_overflow_by_large_frames_is_named) {
+    if (sanitized) GTEST_SKIP() << "it names it in its own way";
+    for (const std::size_t size : {64UL << 10, 256UL << 10})
+        EXPECT_EXIT(comity::thread({.stack_size = size}, [] { overflow_by<6000>(0); }).join(),
+                    testing::KilledBySignal(SIGSEGV), "comity: stack overflow in context [0-9]+, which has ")
+            << size;
 }
 
 TEST_F(thread_stacks_death, an_overflow_has_the_name_of_the_thread) {
