@@ -3,6 +3,7 @@
 
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/share_extras.hpp"
+#include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/region.hpp"
 #include "sys/message.hpp"
 
@@ -13,8 +14,9 @@ namespace {
 
 template <class T>
 bool start(unsigned dimensions, const T *counts, schedule_kind kind, std::uint64_t chunk, T *from, T *to,
-           std::uintptr_t *reductions, void **memory, bool extras) noexcept {
+           std::uintptr_t *reductions, void **memory, bool extras, ompt::place at) noexcept {
     thread *t = current();
+    if (ompt::on()) ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, static_cast<std::uint64_t>(counts[0]), at);
     if (extras) begin_extras(t, reductions);
     const bool first = enter_share(t);
     if (first) start_doacross(t, dimensions, reinterpret_cast<const std::uint64_t *>(counts), kind, chunk);
@@ -29,8 +31,8 @@ bool start(unsigned dimensions, const T *counts, schedule_kind kind, std::uint64
 }
 
 template <class T>
-bool start(unsigned dimensions, const T *counts, schedule_kind kind, T chunk, T *from, T *to) noexcept {
-    return start(dimensions, counts, kind, static_cast<std::uint64_t>(chunk), from, to, nullptr, nullptr, false);
+bool start(unsigned dimensions, const T *counts, schedule_kind kind, T chunk, T *from, T *to, ompt::place at) noexcept {
+    return start(dimensions, counts, kind, static_cast<std::uint64_t>(chunk), from, to, nullptr, nullptr, false, at);
 }
 
 // The indices after the first one are variadic.
@@ -49,34 +51,34 @@ template <class T> void await(T first, std::va_list rest) noexcept {
 #define DOACROSS(NAME, KIND)                                                                                           \
     COMITY_GOMP bool GOMP_loop_doacross_##NAME##_start(unsigned dimensions, long *counts, long chunk, long *from,      \
                                                        long *to) noexcept {                                            \
-        return start(dimensions, counts, schedule_kind::KIND, chunk, from, to);                                        \
+        return start(dimensions, counts, schedule_kind::KIND, chunk, from, to, COMITY_OMPT_HERE);                      \
     }                                                                                                                  \
     COMITY_GOMP bool GOMP_loop_ull_doacross_##NAME##_start(unsigned dimensions, ull *counts, ull chunk, ull *from,     \
                                                            ull *to) noexcept {                                         \
-        return start(dimensions, counts, schedule_kind::KIND, chunk, from, to);                                        \
+        return start(dimensions, counts, schedule_kind::KIND, chunk, from, to, COMITY_OMPT_HERE);                      \
     }
 DOACROSS(static, fixed)
 DOACROSS(dynamic, dynamic)
 DOACROSS(guided, guided)
 
 COMITY_GOMP bool GOMP_loop_doacross_runtime_start(unsigned dimensions, long *counts, long *from, long *to) noexcept {
-    return start(dimensions, counts, schedule_kind::runtime, 0L, from, to);
+    return start(dimensions, counts, schedule_kind::runtime, 0L, from, to, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_loop_ull_doacross_runtime_start(unsigned dimensions, ull *counts, ull *from, ull *to) noexcept {
-    return start(dimensions, counts, schedule_kind::runtime, 0ull, from, to);
+    return start(dimensions, counts, schedule_kind::runtime, 0ull, from, to, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_loop_doacross_start(unsigned dimensions, long *counts, long schedule, long chunk, long *from,
                                           long *to, std::uintptr_t *reductions, void **memory) noexcept {
     return start(dimensions, counts, static_cast<schedule_kind>(schedule & 0xf), static_cast<std::uint64_t>(chunk),
-                 from, to, reductions, memory, true);
+                 from, to, reductions, memory, true, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_loop_ull_doacross_start(unsigned dimensions, ull *counts, long schedule, ull chunk, ull *from,
                                               ull *to, std::uintptr_t *reductions, void **memory) noexcept {
     return start(dimensions, counts, static_cast<schedule_kind>(schedule & 0xf), static_cast<std::uint64_t>(chunk),
-                 from, to, reductions, memory, true);
+                 from, to, reductions, memory, true, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP void GOMP_doacross_post(long *indices) noexcept {
