@@ -1,7 +1,10 @@
 #include "sys/loaded_objects.hpp"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+
+#include "sys/message.hpp"
 
 namespace comity::sys {
 
@@ -35,6 +38,24 @@ const void *library_around(const void *address) noexcept {
     if (!address || ::_dl_find_object(const_cast<void *>(address), &found) != 0) return nullptr;
     const link_map *object = found.dlfo_link_map;
     return object && object->l_name && *object->l_name ? object : nullptr; // the program's name is empty
+}
+
+void describe_code(const void *address, char *buffer, std::size_t size) noexcept {
+    Dl_info found{};
+    void *object = nullptr;
+    if (!::dladdr1(address, &found, &object, RTLD_DL_LINKMAP) || !found.dli_fname || !object) {
+        format_text(buffer, size, "%p", address);
+        return;
+    }
+    const char *slash = std::strrchr(found.dli_fname, '/');
+    const char *file = slash ? slash + 1 : found.dli_fname;
+    // As the file counts its addresses, which is what tools take: a program that is not position-independent has none
+    // that is moved.
+    const void *offset = static_cast<const char *>(address) - static_cast<link_map *>(object)->l_addr;
+    if (found.dli_sname)
+        format_text(buffer, size, "%s (%s+%p)", found.dli_sname, file, offset);
+    else
+        format_text(buffer, size, "%s+%p", file, offset);
 }
 
 } // namespace comity::sys

@@ -4,6 +4,7 @@
 
 #include "sys/shared.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace comity::sys {
@@ -20,5 +21,9 @@ COMITY_SHARED address_range object_around(const void *address) noexcept;
 // A name for the shared library that contains this address, until it is unloaded; null: the program does, or nothing
 // that the dynamic linker has loaded. Takes no lock.
 COMITY_SHARED const void *library_around(const void *address) noexcept;
+
+// Where an instruction is, for people: "function (file+0x1a2b)", without the function where the file does not export
+// it; `addr2line -e file 0x1a2b` says more. Terminated and cut like format_text. Takes the dynamic linker's lock.
+COMITY_SHARED void describe_code(const void *address, char *buffer, std::size_t size) noexcept;
 
 } // namespace comity::sys

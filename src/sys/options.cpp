@@ -40,6 +40,10 @@ constexpr option table[] = {
      "Whether a shared library that asks OpenMP if it is in a parallel region is told only of regions that it opened itself. "
      "Libraries that are sequential inside a program's regions then use threads there, too.",
      false, "--own-regions", [](options &into, std::uint64_t n, const char *) { into.own_regions = n != 0; }},
+    {"COMITY_OMP_CHECK", option_kind::flag, 0, 1, "", "off",
+     "Whether OpenMP looks for what the specification forbids: regions that may not be in each other, barriers that not all "
+     "threads come to, locks that are set or unset wrongly. The first such thing ends the program with a line that names it.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.omp_check = n != 0; }},
     {"COMITY_STATS", option_kind::flag, 0, 1, "", "off",
      "Prints a summary on standard error when the program ends: harts, contexts made, switches, steals, blocks, hart "
      "grants, and the largest number of runnable kernel threads seen.",

@@ -19,6 +19,7 @@ struct options {
     bool nested = false;      // are parallel regions within regions parallel? Without COMITY_NESTED: as `run`
     bool nested_given = false;
     bool own_regions = false; // are libraries told only of the parallel regions that they opened themselves?
+    bool omp_check = false;   // does OpenMP look for what the specification forbids?
     bool stats = false;
     bool verbose = false;
     tls_choice tls = tls_choice::automatic;
