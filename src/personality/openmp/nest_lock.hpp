@@ -13,13 +13,13 @@ namespace comity::openmp {
 // All zero: free. `owner_` and `count_` belong to the holder; others may read who it is.
 class nest_lock {
 public:
-    // Returns when the caller has the lock once more. May switch.
-    void set() noexcept {
+    // Returns when the caller has the lock once more. `holder`: as a word_lock's. May switch.
+    void set(std::uint32_t holder = 0) noexcept {
         if (is_mine()) {
             ++count_;
             return;
         }
-        lock_.lock();
+        lock_.lock(holder);
         take();
     }
 
@@ -32,9 +32,9 @@ public:
     }
 
     // The same; 0: somebody else has it. Never switches.
-    int test() noexcept {
+    int test(std::uint32_t holder = 0) noexcept {
         if (is_mine()) return ++count_;
-        if (!lock_.try_lock()) return 0;
+        if (!lock_.try_lock(holder)) return 0;
         take();
         return 1;
     }
@@ -54,6 +54,8 @@ public:
     bool is_mine() const noexcept {
         return lock_.is_taken() && __atomic_load_n(&owner_, __ATOMIC_RELAXED) == current()->task;
     }
+
+    const word_lock &word() const noexcept { return lock_; }
 
 private:
     void take() noexcept {

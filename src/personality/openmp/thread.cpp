@@ -6,6 +6,7 @@
 
 #include "comity/core.h"
 #include "personality/openmp/binding.hpp"
+#include "personality/openmp/check.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/league.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
@@ -94,6 +95,7 @@ void free_root(thread *t) noexcept {
     std::destroy_at(&t->tasks);
     std::destroy_at(&t->team->tasks);
     std::free(t->tool);
+    check::free_nesting(t);
     std::free(t->team->tool);
     std::free(t->team); // the first member of its root
 }
@@ -150,6 +152,7 @@ void free_team(team *t) noexcept {
     }
     for (unsigned i = 0; i < t->capacity; ++i) {
         std::free(t->threads[i]->tool);
+        check::free_nesting(t->threads[i]);
         std::destroy_at(&t->threads[i]->tasks);
     }
     std::free(t->tool);

@@ -21,6 +21,9 @@ namespace ompt {
 struct task_info;
 struct team_info;
 } // namespace ompt
+namespace check {
+struct nesting;
+} // namespace check
 
 inline constexpr std::uint32_t never_at_once = ~0U; // thread::at_once_depth
 
@@ -62,7 +65,8 @@ struct alignas(64) thread {
 
     alignas(64) std::byte block_header[16]; // as an explicit task has: its fields are in lines by who writes them
     openmp::task implicit;
-    ompt::task_info *tool = nullptr; // of the implicit task, for a tool
+    ompt::task_info *tool = nullptr;   // of the implicit task, for a tool
+    check::nesting *nesting = nullptr; // what the rank is in, for COMITY_OMP_CHECK
     rank_tasks tasks;
 };
 

@@ -81,7 +81,8 @@ ALIKE(int, omp_test_lock, return ompt::test_lock(&as_lock(l), HERE));
 // A tool is not told of the old ones.
 FORMS(void, omp_init_nest_lock, new (l) nest_lock{}; ompt::nest_made(l, 0, HERE), nest_lock::make_at(l);
       ompt::nest_made(l, 0, HERE), new (l) old_nest_lock{});
-FORMS(void, omp_destroy_nest_lock, ompt::nest_destroyed(l, HERE), ompt::nest_destroyed(l, HERE);
+FORMS(void, omp_destroy_nest_lock, ompt::nest_destroyed(&as_nest(l), l, HERE),
+      ompt::nest_destroyed(&as_fortran_nest(l), l, HERE);
       nest_lock::destroy_at(l), (void)l);
 FORMS(void, omp_set_nest_lock, ompt::set_nest(&as_nest(l), l, HERE), ompt::set_nest(&as_fortran_nest(l), l, HERE),
       set(as_old_nest(l)));

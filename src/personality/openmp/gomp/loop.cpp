@@ -1,6 +1,7 @@
 // Loops over long and over unsigned long long, in every schedule, ordered and not.
 // Whatever a loop's start function was, each of the _next functions goes on with it, for the schedule is the
 // construct's.
+#include "personality/openmp/check.hpp"
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/share_extras.hpp"
 #include "personality/openmp/gomp/watched.hpp"
@@ -43,7 +44,11 @@ template <class T>
 bool start_with_extras(const loop &l, T *from, T *to, std::uintptr_t *reductions, void **memory,
                        ompt::place at) noexcept {
     thread *t = current();
-    if (ompt::on()) ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, l.count, at);
+    if (ompt::on()) {
+        ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, l.count, at);
+        // A loop that the compiler deals out itself may have barriers of the compiler's: scan.
+        if (!from && check::on) check::left(check::construct::loop);
+    }
     begin_extras(t, reductions);
     const bool first = enter_share(t);
     if (first) fill_loop(t, t->size, t->share, l);

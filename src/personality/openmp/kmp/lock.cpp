@@ -37,7 +37,7 @@ LOCK_FUNCTION(int, test_lock, return ompt::test_lock(&as_lock(l), HERE))
 HINTED_FUNCTION(init_lock, ompt::init_lock(l, static_cast<u32>(hint), HERE))
 
 LOCK_FUNCTION(void, init_nest_lock, nest_lock::make_at(l); ompt::nest_made(l, 0, HERE))
-LOCK_FUNCTION(void, destroy_nest_lock, ompt::nest_destroyed(l, HERE); nest_lock::destroy_at(l))
+LOCK_FUNCTION(void, destroy_nest_lock, ompt::nest_destroyed(&as_nest(l), l, HERE); nest_lock::destroy_at(l))
 LOCK_FUNCTION(void, set_nest_lock, ompt::set_nest(&as_nest(l), l, HERE))
 LOCK_FUNCTION(void, unset_nest_lock, ompt::unset_nest(&as_nest(l), l, HERE))
 LOCK_FUNCTION(int, test_nest_lock, return ompt::test_nest(&as_nest(l), l, HERE))

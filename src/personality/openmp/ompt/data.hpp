@@ -99,5 +99,6 @@ template <event E, class... A> void tell(A... arguments) noexcept {
 // entry_points.cpp: what a tool's initializer gets.
 any_function look_up(const char *name) noexcept __attribute__((visibility("hidden")));
 void finalize() noexcept; // the tool, once; any thread
+bool has_tool() noexcept; // or is it only the check (check.hpp) that is told?
 
 } // namespace comity::openmp::ompt

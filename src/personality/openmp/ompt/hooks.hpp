@@ -141,7 +141,7 @@ template <class F> void enter_ordered(const void *what, place at, F wait) noexce
     acquired(mutex_kind::ordered, what, at);
 }
 void lock_made(mutex_kind kind, const void *what, unsigned hint, place at) noexcept;
-void lock_destroyed(mutex_kind kind, const void *what, place at) noexcept;
+void lock_destroyed(mutex_kind kind, const word_lock &l, const void *what, place at) noexcept;
 void lock(word_lock &l, mutex_kind kind, unsigned hint, place at) noexcept; // waits
 int test(word_lock &l, place at) noexcept;
 void unlock(word_lock &l, mutex_kind kind, place at) noexcept;

@@ -13,7 +13,7 @@ namespace comity::openmp::ompt {
     tell_last([=](place p) { lock_made(mutex_kind::lock, variable, hint, p); }, at);
 }
 [[gnu::always_inline]] inline void destroy_lock(void *variable, place at) noexcept {
-    tell_last([=](place p) { lock_destroyed(mutex_kind::lock, variable, p); }, at);
+    tell_last([=](place p) { lock_destroyed(mutex_kind::lock, *static_cast<word_lock *>(variable), variable, p); }, at);
 }
 [[gnu::always_inline]] inline void set_lock(word_lock *l, place at) noexcept {
     either([=](place p) { lock(*l, mutex_kind::lock, 0, p); }, [=] { l->lock(); }, at);
@@ -29,8 +29,8 @@ namespace comity::openmp::ompt {
 [[gnu::always_inline]] inline void nest_made(const void *variable, unsigned hint, place at) noexcept {
     tell_last([=](place p) { lock_made(mutex_kind::nest_lock, variable, hint, p); }, at);
 }
-[[gnu::always_inline]] inline void nest_destroyed(const void *variable, place at) noexcept {
-    tell_last([=](place p) { lock_destroyed(mutex_kind::nest_lock, variable, p); }, at);
+[[gnu::always_inline]] inline void nest_destroyed(const nest_lock *l, const void *variable, place at) noexcept {
+    tell_last([=](place p) { lock_destroyed(mutex_kind::nest_lock, l->word(), variable, p); }, at);
 }
 [[gnu::always_inline]] inline void set_nest(nest_lock *l, const void *variable, place at) noexcept {
     either([=](place p) { set(*l, variable, p); }, [=] { l->set(); }, at);

@@ -1,4 +1,5 @@
 // Parallel regions, implicit tasks, worksharing, and waiting in them.
+#include "personality/openmp/check.hpp"
 #include "personality/openmp/ompt/data.hpp"
 #include "personality/openmp/work_share.hpp"
 
@@ -33,7 +34,44 @@ tool_data *region_data_at(sync_kind kind, endpoint which) noexcept {
     return at_its_end && which == endpoint::end ? nullptr : region_data();
 }
 
+// Barriers of the program's and of its constructs.
+bool is_barrier(sync_kind kind) noexcept {
+    return kind == sync_kind::barrier_explicit || kind == sync_kind::barrier_workshare ||
+           kind == sync_kind::barrier_implementation;
+}
+
+// What the check knows of a kind of work; false: nothing.
+bool to_construct(work_kind kind, check::construct &found) noexcept {
+    switch (kind) {
+    case work_kind::loop:
+        found = check::construct::loop;
+        return true;
+    case work_kind::sections:
+        found = check::construct::sections;
+        return true;
+    case work_kind::single_executor:
+    case work_kind::single_other:
+        found = check::construct::single;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void check_work(work_kind kind, endpoint which, const void *caller) noexcept {
+    check::construct what{};
+    if (!to_construct(kind, what)) return;
+    if (which == endpoint::end) return check::left(what);
+    check::may_enter(what, nullptr, caller);
+    check::entered(what, nullptr, caller);
+}
+
+void tell_work(work_kind kind, endpoint which, std::uint64_t count, const void *caller) noexcept {
+    tell<event::work>(kind, which, region_data(), current_data(), count, caller);
+}
+
 void begin_region(thread *parent, team *tm, unsigned requested, unsigned flags, place at) noexcept {
+    if (check::on) check::region_begins(tm);
     task_info &around = info_of(parent->task);
     team_info &region = info_of(tm);
     region = {{}, at.caller, flags | parallel_team, false, nullptr, nullptr};
@@ -80,8 +118,8 @@ void implicit_task_begins(thread *t) noexcept {
                                int{task_implicit});
     const team_info &region = info_of(t->team);
     if (t->team->first_share)
-        work(region.sections ? work_kind::sections : work_kind::loop, endpoint::begin, t->team->first_share->loop.count,
-             {region.caller, nullptr});
+        tell_work(region.sections ? work_kind::sections : work_kind::loop, endpoint::begin,
+                  t->team->first_share->loop.count, region.caller);
 }
 
 [[gnu::noinline]] void call(thread *t, void (*function)(void *), void *data) noexcept {
@@ -95,6 +133,7 @@ void implicit_task_begins(thread *t) noexcept {
 
 // Only rank 0 comes from somewhere in the program, and goes back there.
 void implicit_task_waits(thread *t) noexcept {
+    if (check::on) check::rank_ends(t);
     if (t->size == 1) return;
     const void *caller = t->rank == 0 ? info_of(t->team).caller : nullptr;
     sync_region(sync_kind::barrier_parallel, endpoint::begin, caller);
@@ -133,6 +172,7 @@ void serial_region_ends(thread *t) noexcept {
 }
 
 void sync_region(sync_kind kind, endpoint which, const void *caller) noexcept {
+    if (check::on && which == endpoint::begin && is_barrier(kind)) check::at_barrier(caller);
     tell<event::sync_region>(kind, which, region_data_at(kind, which), current_data(), caller);
 }
 
@@ -150,7 +190,8 @@ void reduction(endpoint which, place at) noexcept {
 void flush(place at) noexcept { tell<event::flush>(&mine().data, at.caller); }
 
 void work(work_kind kind, endpoint which, std::uint64_t count, place at) noexcept {
-    tell<event::work>(kind, which, region_data(), current_data(), count, at.caller);
+    if (check::on) check_work(kind, which, at.caller);
+    tell_work(kind, which, count, at.caller);
 }
 
 void single(bool executes, place at) noexcept {
@@ -159,9 +200,20 @@ void single(bool executes, place at) noexcept {
     work(work_kind::single_other, endpoint::end, 1, at);
 }
 
-void masked(endpoint which, place at) noexcept { tell<event::masked>(which, region_data(), current_data(), at.caller); }
+void masked(endpoint which, place at) noexcept {
+    constexpr auto kind = check::construct::masked;
+    if (check::on && which == endpoint::begin) {
+        check::may_enter(kind, nullptr, at.caller);
+        check::entered(kind, nullptr, at.caller);
+    } else if (check::on) {
+        check::left(kind);
+    }
+    tell<event::masked>(which, region_data(), current_data(), at.caller);
+}
 
 void chunk(dispatch_kind kind, std::uint64_t start, std::uint64_t iterations) noexcept {
+    if (check::on && kind != dispatch_kind::taskloop_chunk)
+        check::has_chunk(kind == dispatch_kind::section, info_of(self->team).caller);
     dispatch_chunk c{start, iterations};
     tool_data instance;
     if (kind == dispatch_kind::section)
@@ -171,7 +223,11 @@ void chunk(dispatch_kind kind, std::uint64_t start, std::uint64_t iterations) no
     tell<event::dispatch>(region_data(), current_data(), kind, instance);
 }
 
-void cancelled(int flags, place at) noexcept { tell<event::cancel>(current_data(), flags, at.caller); }
+void cancelled(int flags, place at) noexcept {
+    if (check::on && flags & (cancel_parallel | cancel_loop | cancel_sections))
+        check::left_by_cancel(flags & cancel_parallel);
+    tell<event::cancel>(current_data(), flags, at.caller);
+}
 
 void iteration(depend_kind kind, unsigned dimensions, const std::int64_t *values) noexcept {
     constexpr unsigned most = 32;
@@ -190,7 +246,7 @@ void error(bool fatal, const char *text, std::size_t length, place at) noexcept 
 
 int control(int command, int modifier, void *argument, place at) noexcept {
     constexpr int no_tool = -2, no_callback = -1;
-    if (!on()) return no_tool;
+    if (!on() || !has_tool()) return no_tool;
     using returning = int (*)(std::uint64_t, std::uint64_t, void *, const void *);
     const auto function = reinterpret_cast<returning>(
         callbacks[static_cast<int>(event::control_tool)].load(std::memory_order_acquire)); // acquire[ompt-callback]

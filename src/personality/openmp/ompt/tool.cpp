@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "comity/version.h"
+#include "personality/openmp/check.hpp"
 #include "personality/openmp/ompt/data.hpp"
 #include "sys/c_library.hpp"
 #include "sys/message.hpp"
@@ -17,7 +18,7 @@ std::size_t task_room = 0;
 
 namespace {
 
-start_result *tool = nullptr; // written by look_for_tool
+start_result *tool = nullptr; // written by settle_search
 
 // OMP_TOOL_VERBOSE_INIT: where the search is reported. The words are those of LLVM's runtime, which scripts know.
 class report {
@@ -124,28 +125,29 @@ bool may_be_used() noexcept {
     return true;
 }
 
-bool look_for_tool() noexcept {
-    if (!may_be_used()) return false;
+start_result *look_for_tool() noexcept {
+    if (!may_be_used()) return nullptr;
     report log;
     start_result *result = search_everywhere(log);
-    if (!result) {
-        log.say("No OMP tool loaded.\n");
-        return false;
-    }
-    log.say("Tool was started and is using the OMPT interface.\n");
-    tool = result;
-    return true;
+    log.say(result ? "Tool was started and is using the OMPT interface.\n" : "No OMP tool loaded.\n");
+    return result;
 }
 
-bool initialize() noexcept {
+bool initialize(start_result *found) noexcept {
     constexpr int initial_device = 0;
-    return tool->initialize && tool->initialize(look_up, initial_device, &tool->data);
+    return found->initialize && found->initialize(look_up, initial_device, &found->data);
 }
 
 void finalize_at_exit() { finalize(); }
 
 void settle_search() noexcept {
-    if (look_for_tool() && initialize()) {
+    start_result *found_tool = look_for_tool();
+    if (found_tool && initialize(found_tool))
+        tool = found_tool;
+    else
+        for (auto &callback : callbacks) callback.store(nullptr, std::memory_order_relaxed); // it wants none
+    check::on = check::is_wanted();
+    if (tool || check::on) {
         task_room = sizeof(task_info);
         process.careful = true;
         // Before the tool's own end, and before libraries are finalized: a handler that is registered late is early.
@@ -174,7 +176,9 @@ void finalize() noexcept {
     // Nothing is reported any more but the ends. acq_rel[ompt-found]
     if (found.exchange(search::none, std::memory_order_acq_rel) != search::attached) return;
     end_all_threads();
-    if (tool->finalize) tool->finalize(&tool->data);
+    if (tool && tool->finalize) tool->finalize(&tool->data);
 }
+
+bool has_tool() noexcept { return tool; }
 
 } // namespace comity::openmp::ompt
