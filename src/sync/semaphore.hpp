@@ -22,7 +22,7 @@ public:
         if (try_acquire() || (wait_list::spin_for(some, deadline) && try_acquire())) return wait_end::done;
         state_.fetch_add(one_waiter, std::memory_order_relaxed); // not while it spins: the releaser has less to do
         do {
-            const wait_end end = waiters_.wait_or_cancel(some, deadline);
+            const wait_end end = waiters_.block_or_cancel(some, deadline);
             if (end != wait_end::done) {
                 state_.fetch_sub(one_waiter, std::memory_order_relaxed);
                 return end;

@@ -88,9 +88,9 @@ bool wait_list::poll(ready_fn ready, void *arg, std::int64_t deadline) noexcept 
     return good;
 }
 
-bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept {
+bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline, bool spins) noexcept {
     context *c = core::adopt()->current;
-    if (spin(c, ready, arg, deadline)) return true;
+    if (spins && spin(c, ready, arg, deadline)) return true;
     if (sys::now_ns() >= deadline) return ready(arg);
     if (!c->on->carried) return wait_in_kernel(c, ready, arg, deadline);
     waiter own;
@@ -189,15 +189,16 @@ void wait_list::block_until_cancelled(waiter &place, ready_or_cancelled &either,
     close_to_cancel(either.self);
 }
 
-wait_end wait_list::wait_open_to_cancel(ready_fn ready, void *arg, std::int64_t deadline) noexcept {
+wait_end wait_list::wait_open_to_cancel(ready_fn ready, void *arg, std::int64_t deadline, bool spins) noexcept {
     constexpr auto end_of = [](bool good) { return good ? wait_end::done : wait_end::late; };
     context *c = core::current_context();
     const bool on_hart = c && c->on->carried;
-    if (on_hart && spin(c, ready, arg, deadline)) return wait_end::done; // before anything that takes time
+    if (spins && on_hart && spin(c, ready, arg, deadline)) return wait_end::done; // before anything that takes time
     ready_or_cancelled either{ready, arg, on_hart ? thread_to_interrupt(c) : nullptr};
     if (!either.self) {
-        if (deadline != sys::no_deadline) return end_of(wait_with_deadline(ready, arg, deadline));
-        waiting w{nullptr, this, ready, arg, nullptr, !on_hart};
+        const bool not_yet = spins && !on_hart;
+        if (deadline != sys::no_deadline) return end_of(wait_with_deadline(ready, arg, deadline, not_yet));
+        waiting w{nullptr, this, ready, arg, nullptr, not_yet};
         do wait_once(w);
         while (!ready(arg));
         return wait_end::done;

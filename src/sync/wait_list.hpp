@@ -34,7 +34,7 @@ public:
     }
     // The same for a caller who has spun: blocks at once.
     template <class Ready> bool block_until(Ready &&ready, std::int64_t deadline) noexcept {
-        if (deadline != sys::no_deadline) return wait_until(ready, deadline);
+        if (deadline != sys::no_deadline) return ready() || wait_with_deadline(call<Ready>, &ready, deadline, false);
         waiting w{nullptr, this, call<Ready>, &ready, nullptr, false};
         while (!ready()) wait_once(w);
         return true;
@@ -45,14 +45,18 @@ public:
             wait(ready);
             return true;
         }
-        return ready() || wait_with_deadline(call<Ready>, &ready, deadline);
+        return ready() || wait_with_deadline(call<Ready>, &ready, deadline, true);
     }
 
     // The same, and a request to cancel the calling thread ends the wait too. Unless it is `done`, ready() was false
     // afterwards, so nothing that a waker gave was taken. Whether the thread was cancelled before is not looked at
     // while ready() is true.
     template <class Ready> wait_end wait_or_cancel(Ready &&ready, std::int64_t deadline) noexcept {
-        return ready() ? wait_end::done : wait_open_to_cancel(call<Ready>, &ready, deadline);
+        return ready() ? wait_end::done : wait_open_to_cancel(call<Ready>, &ready, deadline, true);
+    }
+    // The same for a caller who has spun: blocks at once.
+    template <class Ready> wait_end block_or_cancel(Ready &&ready, std::int64_t deadline) noexcept {
+        return ready() ? wait_end::done : wait_open_to_cancel(call<Ready>, &ready, deadline, false);
     }
 
     // Only the spinning: for a while, and if nothing else can run here; returns whether ready() was true.
@@ -103,8 +107,8 @@ private:
     }
     static void wait_once(waiting &w) noexcept;
     static void wait_outside(waiting &w) noexcept;
-    bool wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
-    wait_end wait_open_to_cancel(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
+    bool wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline, bool spins) noexcept;
+    wait_end wait_open_to_cancel(ready_fn ready, void *arg, std::int64_t deadline, bool spins) noexcept;
     void block_until_cancelled(core::waiter &place, ready_or_cancelled &either, std::int64_t deadline) noexcept;
     void block_until_cancelled(core::context *c, ready_or_cancelled &either) noexcept;
     core::waiter &place_for(core::context *c, core::waiter &own) noexcept;
