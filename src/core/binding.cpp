@@ -20,9 +20,10 @@ namespace {
 // that carries it.
 struct place {
     spinlock lock;
-    sys::cpu_set cpus;                     // under lock; empty: the hart is not bound
-    std::atomic<std::uint32_t> version{0}; // how often `cpus` has changed; written under lock
-    int worker = 0, adopted = 0;           // kernel thread ids, under lock; 0: none
+    sys::cpu_set cpus;                      // under lock; empty: the hart is not bound
+    std::atomic<std::uint32_t> version{0};  // how often `cpus` has changed; written under lock
+    std::atomic<int> worker{0}, adopted{0}; // kernel thread ids, written under lock; 0: none
+    sys::cpu_set outside;                   // the adopted one's own mask, under lock
 };
 std::atomic<place *> places{nullptr}; // one for each hart, made with the first binding, under making
 spinlock making;
@@ -42,7 +43,16 @@ place *make_places() noexcept {
     return all;
 }
 
-int &thread_of_kind(place &p, const carrier *k) noexcept { return k->adopted ? p.adopted : p.worker; }
+std::atomic<int> &thread_of_kind(place &p, const carrier *k) noexcept { return k->adopted ? p.adopted : p.worker; }
+
+// Who carries the hart reads what it wrote itself, or who carried the hart after it: each hands the hart on.
+bool follows(place &p, const carrier *k) noexcept {
+    return thread_of_kind(p, k).load(std::memory_order_relaxed) == k->kernel_id;
+}
+void enter(place &p, const carrier *k) noexcept {
+    thread_of_kind(p, k).store(k->kernel_id, std::memory_order_relaxed);
+    if (k->adopted) p.outside = k->bound->outside;
+}
 
 // A CPU may have been taken from the process since; then the thread stays where it is.
 void set_cpus(int id, const sys::cpu_set &cpus) noexcept {
@@ -64,9 +74,15 @@ sys::cpu_set cpus_or_all(const place &p) noexcept {
     return all;
 }
 
+// Of a thread that follows the hart: an adopted one keeps what it came with while the hart is not bound. Under the
+// lock.
+sys::cpu_set cpus_of_thread(const place &p, bool adopted) noexcept {
+    return adopted && p.cpus.empty() ? p.outside : cpus_or_all(p);
+}
+
 void drop_thread(place &p, const carrier *k) noexcept {
     p.lock.lock();
-    if (thread_of_kind(p, k) == k->kernel_id) thread_of_kind(p, k) = 0; // else another one follows the hart by now
+    if (follows(p, k)) thread_of_kind(p, k).store(0, std::memory_order_relaxed); // else another one does by now
     p.lock.unlock();
 }
 
@@ -75,9 +91,8 @@ void drop_thread(place &p, const carrier *k) noexcept {
 void follow(place &p, const carrier *k) noexcept {
     for (;;) {
         p.lock.lock();
-        thread_of_kind(p, k) = k->kernel_id;
-        const bool own = k->adopted && p.cpus.empty(); // no hart's, so the thread keeps what it came with
-        const sys::cpu_set cpus = own ? k->bound->outside : cpus_or_all(p);
+        enter(p, k);
+        const sys::cpu_set cpus = cpus_of_thread(p, k->adopted);
         const std::uint32_t version = p.version.load(std::memory_order_relaxed);
         p.lock.unlock();
         set_cpus(0, cpus);
@@ -104,8 +119,7 @@ void bind_slowly(carrier *k) noexcept {
     binding &b = *k->bound;
     const int hart = k->carried->id;
     const std::uint32_t version = all[hart].version.load(std::memory_order_relaxed);
-    if (b.hart == hart && b.version == version && !b.place)
-        return; // it has followed the hart since, or knows of no change
+    if (b.hart == hart && b.version == version && !b.place && follows(all[hart], k)) return;
     if (b.hart >= 0)
         drop_thread(all[b.hart], k);
     else if (k->adopted && !b.place && !b.home)
@@ -153,6 +167,12 @@ int run_on(carrier *k, const sys::cpu_set *cpus, std::uint64_t id) noexcept {
 int settle(carrier *k, const sys::cpu_set &cpus, std::uint64_t id) noexcept {
     if (!k->bound && !(k->bound = new (std::nothrow) binding)) return ENOMEM;
     binding &b = *k->bound;
+    if (b.hart >= 0) {
+        place &p = get_places()[b.hart];
+        p.lock.lock();
+        if (follows(p, k)) p.outside = cpus;
+        p.lock.unlock();
+    }
     b.outside = cpus;
     b.home = id;
     threads_are_bound.store(true, std::memory_order_relaxed);
@@ -179,7 +199,8 @@ void binding_after_fork(carrier *survivor) noexcept {
     place *all = get_places();
     for (unsigned i = 0; all && i < base().hart_count(); ++i) {
         new (&all[i].lock) spinlock;
-        all[i].worker = all[i].adopted = 0;
+        all[i].worker.store(0, std::memory_order_relaxed);
+        all[i].adopted.store(0, std::memory_order_relaxed);
     }
     if (!survivor || !survivor->bound || (survivor->bound->hart < 0 && !survivor->bound->place)) return;
     survivor->bound->hart = -1;
@@ -208,7 +229,7 @@ int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept {
                 if (!own) return;
                 place &p = static_cast<place *>(argument)[own->id];
                 p.lock.lock();
-                p.worker = k->kernel_id;
+                p.worker.store(k->kernel_id, std::memory_order_relaxed);
                 p.lock.unlock();
             },
             all);
@@ -218,8 +239,9 @@ int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept {
     p.cpus = cpus;
     p.version.store(p.version.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[binding]
-    for (const int id : {p.worker, p.adopted})           // under the lock, so that none of them ends meanwhile
-        if (id != 0) set_cpus(id, cpus_or_all(p));
+    for (const bool adopted : {false, true})             // under the lock, so that none of them ends meanwhile
+        if (const int id = (adopted ? p.adopted : p.worker).load(std::memory_order_relaxed); id != 0)
+            set_cpus(id, cpus_of_thread(p, adopted));
     p.lock.unlock();
     // The caller's own thread may carry the hart since before the first binding.
     if (carrier *k = current_carrier(); k && k->carried) bind_as_hart(k);

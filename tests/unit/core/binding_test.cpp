@@ -129,6 +129,40 @@ TEST_F(binding, a_thread_of_the_program_has_its_own_mask_outside) {
     }).join();
 }
 
+TEST_F(binding, a_thread_of_the_program_keeps_its_own_mask_when_its_hart_is_no_longer_bound) {
+    if (at_start.size() < 2) GTEST_SKIP() << "one CPU";
+    const int first = at_start.front(), last = at_start.back();
+    std::thread([first, last] {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(last, &one);
+        ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+        const comity::threads scope;
+        const int hart = comity::hart_id();
+        comity::bind_hart(hart, {&first, 1});
+        EXPECT_EQ(own_mask(), std::vector<int>{first});
+        std::thread([hart] { comity::bind_hart(hart, {}); }).join();
+        EXPECT_EQ(own_mask(), std::vector<int>{last});
+    }).join();
+}
+
+TEST_F(binding, a_thread_of_the_program_follows_a_hart_that_another_one_had_meanwhile) {
+    // One hart: this thread gives it away while it waits for the other one, which enters and leaves.
+    const int first = at_start.front(), last = at_start.back();
+    if (comity_hart_count() != 1) GTEST_SKIP() << "for one hart";
+    const comity::threads scope;
+    comity::bind_hart(0, {&first, 1});
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        { const comity::threads inner; }
+        over = true;
+    });
+    while (!over) comity::this_thread::yield();
+    other.join();
+    std::thread([last] { comity::bind_hart(0, {&last, 1}); }).join();
+    EXPECT_EQ(own_mask(), std::vector<int>{last});
+}
+
 TEST_F(binding, many_threads_come_and_go) {
     std::vector<std::thread> all;
     for (int i = 0; i < 8; ++i)
