@@ -62,6 +62,9 @@ kind kind_of_caller(const void *caller) noexcept {
 // Who was told more than 1 holds the claim: until its region has ended and no other came for a while, for OpenBLAS does
 // not say when a call is over, and a long one opens many regions, a few microseconds apart.
 constexpr std::int64_t claim_ns = 200'000;
+// A region that lasts for longer has the claim no more: its thread may never come back from it, because it ended there
+// or a child of a fork has it not. Two calls then share the harts, which costs time only.
+constexpr std::int64_t region_ns = 1'000'000'000;
 std::atomic<thread *> holder{nullptr}; // written by who takes the claim, when it is free or has expired
 std::atomic<std::int64_t> expires{0};  // written by the holder
 
@@ -92,7 +95,8 @@ bool hides_regions(const void *caller) noexcept { return kind_of_caller(caller) 
 
 unsigned ranks_of_region(thread *t, const void *caller) noexcept {
     if (kind_of_caller(caller) != kind::openmp_build) return 0;
-    if (holder.load(std::memory_order_relaxed) == t) expires.store(INT64_MAX, std::memory_order_relaxed);
+    if (holder.load(std::memory_order_relaxed) == t)
+        expires.store(sys::now_ns() + region_ns, std::memory_order_relaxed);
     return t->blas_ranks ? t->blas_ranks : 1;
 }
 

@@ -3,15 +3,42 @@
 #include "check.h"
 #include <omp.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 int blas_decision(void);
 void blas_set_threads(int count);
 int blas_in_parallel(void);
 int blas_region(void);
+void blas_region_until(int *begun, int *end);
 
 static void *decide_elsewhere(void *result) {
     *(int *)result = blas_decision();
     return NULL;
+}
+
+static int begun, end;
+static void *stay_in_region(void *ignored) {
+    CHECK_EQUAL(blas_decision(), 2);
+    blas_region_until(&begun, &end);
+    return ignored;
+}
+
+/* Who was in a region of OpenBLAS' when the process forked never leaves it in the child. */
+static void fork_beside_a_region(void) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, stay_in_region, NULL) == 0);
+    while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE)) usleep(1000);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        while (blas_decision() != 2) usleep(1000);
+        _exit(blas_region() == 2 ? 0 : 1);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    __atomic_store_n(&end, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
 }
 
 static void openmp_build(void) {
@@ -48,6 +75,8 @@ static void openmp_build(void) {
     }
     CHECK(told[0] >= 1 && told[0] <= 2 && told[1] >= 1 && told[1] <= 2);
     CHECK_EQUAL(in_parallel, 0);
+    usleep(10000); /* claims have expired */
+    fork_beside_a_region();
 }
 
 static void pthreads_build(void) {
