@@ -3,6 +3,7 @@
 #include "core/spinlock.hpp"
 #include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
+#include "sys/process.hpp"
 
 #include <cstdlib>
 #include <new>
@@ -29,6 +30,11 @@ constexpr unsigned most_sets = 4096;
 std::atomic<sys::cpu_set *> given_sets[most_sets];
 std::atomic<unsigned> given{0};
 core::spinlock giving;
+
+__attribute__((constructor)) void watch_forks() noexcept {
+    if (!sys::at_fork([] { giving.lock(); }, [] { giving.unlock(); }, [] { giving.unlock(); }))
+        sys::warn("no memory to prepare for fork: a child process may hang in kmp_set_affinity");
+}
 
 const sys::cpu_set *look_up(unsigned number) noexcept {
     const unsigned n = number_of_places();

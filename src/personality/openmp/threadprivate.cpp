@@ -8,6 +8,7 @@
 #include "core/spinlock.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
+#include "sys/process.hpp"
 
 namespace comity::openmp {
 namespace {
@@ -22,6 +23,12 @@ core::spinlock records_lock;
 std::unordered_map<void *, variable_record> &records() noexcept {
     static auto *map = new std::unordered_map<void *, variable_record>; // threads may end after the library
     return *map;
+}
+
+// Whatever other threads are at, the child of a fork finds the records whole.
+__attribute__((constructor)) void watch_forks() noexcept {
+    if (!sys::at_fork([] { records_lock.lock(); }, [] { records_lock.unlock(); }, [] { records_lock.unlock(); }))
+        sys::warn("no memory to prepare for fork: a child process may hang at a threadprivate variable");
 }
 
 struct copies {

@@ -103,6 +103,46 @@ static void fork_while_watched(void) {
     pthread_join(other, NULL);
 }
 
+/* Others enter threadprivate variables and sets of CPUs meanwhile. In clang's interface, of which there is no header
+ * here. */
+enum { most_variables = 200000 };
+static char variables[most_variables + 1];
+static void *(*copy_of)(void *, int, void *, size_t, void ***);
+static int (*set_affinity)(void **);
+static void *all_cpus;
+
+static void *ask_for_copies(void *ignored) {
+    for (int i = 0; i < most_variables && !atomic_load(&enough_forks); i++)
+        CHECK(copy_of(NULL, 0, &variables[i], 1, NULL) != NULL);
+    return ignored;
+}
+static void *go_everywhere(void *ignored) {
+    while (!atomic_load(&enough_forks)) CHECK_EQUAL(set_affinity(&all_cpus), 0);
+    return ignored;
+}
+
+static void fork_among_lists(void) {
+    int (*add)(int, void **) = (int (*)(int, void **))dlsym(RTLD_DEFAULT, "kmp_set_affinity_mask_proc");
+    void (*create)(void **) = (void (*)(void **))dlsym(RTLD_DEFAULT, "kmp_create_affinity_mask");
+    copy_of = (void *(*)(void *, int, void *, size_t, void ***))dlsym(RTLD_DEFAULT, "__kmpc_threadprivate_cached");
+    set_affinity = (int (*)(void **))dlsym(RTLD_DEFAULT, "kmp_set_affinity");
+    create(&all_cpus);
+    for (int cpu = 0; cpu < 1024; cpu++) add(cpu, &all_cpus); /* those that there are */
+    pthread_t others[2];
+    CHECK(pthread_create(&others[0], NULL, ask_for_copies, NULL) == 0);
+    CHECK(pthread_create(&others[1], NULL, go_everywhere, NULL) == 0);
+    for (int i = 0; i < 100; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            _exit(copy_of(NULL, 0, &variables[most_variables], 1, NULL) && set_affinity(&all_cpus) == 0 ? 0 : 1);
+        }
+        CHECK(child_is_well(child));
+    }
+    atomic_store(&enough_forks, 1);
+    for (int i = 0; i < 2; i++) pthread_join(others[i], NULL);
+}
+
 static void at_exit(void) { puts("left by exit"); }
 
 static void exit_inside(void) {
@@ -273,6 +313,7 @@ int main(int argc, char **argv) {
                {"fork_inside", fork_inside},
                {"fork_among_many", fork_among_many},
                {"fork_while_watched", fork_while_watched},
+               {"fork_among_lists", fork_among_lists},
                {"exit_inside", exit_inside},
                {"signal_inside", signal_inside},
                {"idle", idle},

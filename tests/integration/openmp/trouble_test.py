@@ -250,6 +250,10 @@ class regions(unittest.TestCase):
     def test_fork_while_ranks_are_watched_leaves_a_watch_to_the_child(self):
         self.expect("fork_while_watched", COMITY_HARTS="2", COMITY_STALL_MS="1")
 
+    def test_fork_while_others_enter_variables_and_sets_of_cpus_leaves_no_lock_to_the_child(self):
+        done = run(trouble, "fork_among_lists", LD_PRELOAD=drop_in + ":" + drop_in.replace("libgomp.so.1", "libomp.so.5"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_exit_inside_ends_the_process_with_its_status(self):
         self.assertIn("left by exit", self.expect("exit_inside", 7).stdout)
 
