@@ -1,11 +1,13 @@
 #include "sys/topology.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <tuple>
 
 #include "sys/message.hpp"
+#include "sys/process.hpp"
 #include "sys/text_file.hpp"
 
 namespace comity::sys {
@@ -160,14 +162,17 @@ std::unique_ptr<topology> read_sysfs(const cpu_set &allowed, const char *root) n
     return std::unique_ptr<topology>(new (std::nothrow) topology(std::move(all), n, "sysfs", true));
 }
 
+// It takes long, and the child of a fork in its middle reads anew.
 const topology &machine() noexcept {
-    static const topology result = [] {
+    static once first_use;
+    alignas(topology) static std::byte result[sizeof(topology)];
+    first_use.run([] {
         const cpu_set &allowed = process_cpus();
         auto read = read_hwloc(allowed);
         if (!read) read = read_sysfs(allowed);
-        return read ? std::move(*read) : read_nothing(allowed);
-    }();
-    return result;
+        new (result) topology(read ? std::move(*read) : read_nothing(allowed));
+    });
+    return *std::launder(reinterpret_cast<const topology *>(result));
 }
 
 } // namespace comity::sys
