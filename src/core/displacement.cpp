@@ -37,12 +37,12 @@ bool same_loop(const displacement &d, const sys::interruption &i) noexcept {
 
 // May the context, which runs, go on without the hart, as far as that can be told here? On its donor's kernel thread; a
 // thread's own computation, which gives way to others only, where it is.
-bool can_go(const carrier *k, const context *c) noexcept {
+bool can_go(const carrier *k, const context *c, bool for_others) noexcept {
     if (!k->carried || k->current != c || k->guest || !k->current_sched->hooks || !k->current_sched->hooks->displaced)
         return false;
-    if (c == k->native) return k->displaced.for_others;
+    if (c == k->native) return for_others;
     return promotable(c) && !is_promoted(c) &&
-           (k->displaced.for_others || k->home.load(std::memory_order_relaxed) == carrier::home_state::ready);
+           (for_others || k->home.load(std::memory_order_relaxed) == carrier::home_state::ready);
 }
 
 // The thread goes on, and the hart moves on to its worker, within the scheduler.
@@ -80,12 +80,15 @@ bool on_interruption(const sys::interruption &i) noexcept {
         d.sp = i.sp;
         d.step.store(state::told, std::memory_order_release); // release[displacement]
         return true;
-    case state::decided:
-        d.step.store(state::none, std::memory_order_relaxed);
-        if (d.call.number < 0 ? !same_loop(d, i) : !sys::begin_anew(i, d.call)) return true;
-        if (!can_go(k, c)) return true;
+    case state::decided: {
+        const sys::sleeping_call call = d.call;
+        const bool for_others = d.for_others;
+        d.step.store(state::none, std::memory_order_release); // release[displacement]: the watch may write both again
+        if (call.number < 0 ? !same_loop(d, i) : !sys::begin_anew(i, call)) return true;
+        if (!can_go(k, c, for_others)) return true;
         pause(c, leave_to_donor, i.frame);
         return true;
+    }
     default:
         return false;
     }

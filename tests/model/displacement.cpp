@@ -15,7 +15,9 @@ enum bug {
     trusts_the_first_look,
     ignores_home,
     promotes_before_it_is_saved,
-    command_relaxed
+    command_relaxed,
+    over_before_it_is_read,
+    over_relaxed
 };
 
 struct displacement : rl::test_suite<displacement, 3> {
@@ -23,12 +25,13 @@ struct displacement : rl::test_suite<displacement, 3> {
     enum place { nowhere, in_loop, in_comity, in_native };
     static constexpr int looks = 4, steps = 5;
     atomic<unsigned> step_, signal_, home_, command_; // home_: 1 is ready; command_: 1 run, 2 there is nothing to run
-    var<int> pc_, saved_;
-    bool in_comity_, displaced_; // the carrier's
+    var<int> pc_, saved_, call_;                      // call_: what the watch says besides
+    bool in_comity_, displaced_;                      // the carrier's
 
     void before() {
         for (auto *a : {&step_, &signal_, &home_, &command_}) a->store(0, mo_relaxed, $);
         pc_($) = nowhere;
+        call_($) = 0;
         in_comity_ = displaced_ = false;
     }
 
@@ -43,6 +46,7 @@ struct displacement : rl::test_suite<displacement, 3> {
                 step_.store(decided, mo_release, $); // release[displacement]
             break;
         case nothing:
+            call_($) = 1;
             step_.store(asked, mo_release, $); // release[displacement]
             break;
         default:
@@ -63,7 +67,9 @@ struct displacement : rl::test_suite<displacement, 3> {
             step_.store(told, unless(tells_relaxed, mo_release), $); // release[displacement]
             return;
         case decided:
-            step_.store(nothing, mo_relaxed, $);
+            if (!seeded(over_before_it_is_read)) static_cast<void>(call_($) + 0);
+            step_.store(nothing, unless(over_relaxed, mo_release), $); // release[displacement]
+            if (seeded(over_before_it_is_read)) static_cast<void>(call_($) + 0);
             if (pc_($) != where && !seeded(trusts_the_first_look)) return;
             if (where == in_native || (home_.load(mo_relaxed, $) != 1 && !seeded(ignores_home))) return;
             RL_ASSERT(!in_comity_);
@@ -110,11 +116,12 @@ struct displacement : rl::test_suite<displacement, 3> {
     }
 };
 
-const registration here{{"displacement",
-                         {"tells_relaxed", "asks_again_relaxed", "decides_on_any_code", "trusts_the_first_look",
-                          "ignores_home", "promotes_before_it_is_saved", "command_relaxed"},
-                         search<displacement>,
-                         {1, 60000}}};
+const registration here{
+    {"displacement",
+     {"tells_relaxed", "asks_again_relaxed", "decides_on_any_code", "trusts_the_first_look", "ignores_home",
+      "promotes_before_it_is_saved", "command_relaxed", "over_before_it_is_read", "over_relaxed"},
+     search<displacement>,
+     {1, 60000}}};
 
 } // namespace
 } // namespace model
