@@ -254,9 +254,9 @@ carrier *adopt() noexcept {
     auto *k = new (std::nothrow) carrier;
     context *native = allocate_context();
     if (!k || !native || !map_transition_stack(k)) sys::fatal("adopting a thread", "no memory");
-    init_carrier(k);
-    k->adopted = true;
+    k->adopted = true; // what the watch and the statistics read of a carrier that they find in the list
     k->native = native;
+    init_carrier(k);
     k->transition.fiber.create();
     native->on = native->home = k;
     native->tls_base = k->tls_base;
