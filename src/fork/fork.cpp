@@ -29,7 +29,7 @@ void finish(second_half *h, context *c, carrier *k) noexcept {
     c->self.forks = 0;
     give_back_context(c, 0, false, k);
     const unit_scheduler *s = work_of(k)->owner;
-    const std::uintptr_t before = h->end.end(s);
+    const std::uintptr_t before = h->end.end(s->alone());
     if (before == end_word::open) return;
     if (context *waiter = waiter_for(before, k, s)) core::resume(k, waiter);
 }

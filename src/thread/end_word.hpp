@@ -37,6 +37,7 @@ public:
         word_.store(ended, std::memory_order_release);                       // release[thread-end]
         return before;
     }
+    std::uintptr_t end(const void *) = delete; // is no bool
     // If a context waits and would be the next to run on this hart: it has ended, and the caller resumes that context.
     // Else null, and nothing is changed.
     core::context *end_for_waiter_here(const core::carrier *k, const unit_scheduler *s) noexcept {
