@@ -28,7 +28,9 @@ typedef enum comity_scheduler_kind {
                                     * of his priority. Nothing lower runs while a higher one could. */
     COMITY_SCHEDULER_RANDOM = 4,   /* any, each as likely as the others */
     COMITY_SCHEDULER_POOLS = 5,    /* what the first of some pools that is not empty gives */
-    COMITY_SCHEDULER_USER = 6      /* as functions of the user's say */
+    COMITY_SCHEDULER_USER = 6,     /* as functions of the user's say */
+    COMITY_SCHEDULER_SPACE_EFFICIENT = 7 /* depth first: what one hart alone would execute first. A thread that is
+                                          * created runs at once, and its creator waits; within a priority */
 } comity_scheduler_kind_t;
 
 /* Why a unit may run. */
@@ -63,6 +65,8 @@ typedef struct comity_scheduler_attr {
     size_t pool_count;           /*   A unit that may run goes to the first one, or to the last one if it yielded. */
     const comity_scheduler_functions_t *functions; /* user: copied */
     void *arg;
+    size_t quota; /* space-efficient: how many bytes a thread may allocate until others may go first
+                   * (comity_scheduler_charge); 0: 50,000; SIZE_MAX: any number */
 } comity_scheduler_attr_t;
 
 /* As comity_threads_begin; attr may be NULL. comity_threads_end ends it. Where: any thread, context. May switch.
@@ -84,6 +88,16 @@ COMITY_API int comity_scheduler_set_harts(unsigned n);
 
 /* The caller's scheduler of threads, or NULL. Valid until its end. Where: anywhere but a signal handler. */
 COMITY_API comity_scheduler_t *comity_scheduler_self(void);
+
+/* The calling thread is about to allocate so many bytes, or has freed so many. Under a space-efficient scheduler it has
+ * a quota for each time that it gets a hart: when that is used up, it waits until it is the first again by the order;
+ * for more than a quota at once it waits as if it had created a thread that does nothing for each quota in it. What it
+ * frees it may allocate again. Others are not charged: under other kinds, in a stackless thread, and without a
+ * scheduler both do nothing. Where: anywhere but a signal handler and a scheduler's callback. charge may switch, so not
+ * while the caller holds a lock for which others spin, or wait in the kernel; credit never switches. After Narlikar and
+ * Blelloch (1998), section 4. */
+COMITY_API void comity_scheduler_charge(size_t bytes);
+COMITY_API void comity_scheduler_credit(size_t bytes);
 
 /* Tells a scheduler that units were put into one of its pools from outside, so that harts come for them. Where: any
  * thread, context, transition, while the scheduler has not ended. Never switches. */

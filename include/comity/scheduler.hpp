@@ -6,6 +6,7 @@
 #include "comity/scheduler.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <system_error>
@@ -20,6 +21,7 @@ enum class scheduler_kind : unsigned char {
     lifo = COMITY_SCHEDULER_LIFO,
     priority = COMITY_SCHEDULER_PRIORITY,
     random = COMITY_SCHEDULER_RANDOM,
+    space_efficient = COMITY_SCHEDULER_SPACE_EFFICIENT,
 };
 
 enum class occasion : unsigned char {
@@ -65,6 +67,7 @@ public:
         scheduler_kind kind = scheduler_kind::work_stealing;
         unsigned most_harts = 0; // 0: all
         std::uint64_t seed = 0;  // random; 0: that of COMITY_CHAOS, or 1
+        std::size_t quota = 0;   // space_efficient, bytes; 0: the usual one
     };
 
     // Throw std::system_error or std::bad_alloc.
@@ -95,6 +98,7 @@ public:
         c.kind = static_cast<comity_scheduler_kind_t>(a.kind);
         c.most_harts = a.most_harts;
         c.seed = a.seed;
+        c.quota = a.quota;
         return c;
     }
 
@@ -111,6 +115,11 @@ inline void replace(const scheduled_threads::attributes &a) {
 }
 inline void replace(scheduler_kind k) { replace(scheduled_threads::attributes{.kind = k}); }
 inline void set_harts(unsigned n) { detail::check_scheduler(comity_scheduler_set_harts(n)); }
+
+// Of the calling thread's quota under a space-efficient scheduler: before it allocates, which may switch, and after it
+// has freed.
+inline void charge(std::size_t bytes) noexcept { comity_scheduler_charge(bytes); }
+inline void credit(std::size_t bytes) noexcept { comity_scheduler_credit(bytes); }
 
 } // namespace this_scheduler
 

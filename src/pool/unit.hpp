@@ -9,6 +9,7 @@
 #include "sys/own_count.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 struct comity_pool;
@@ -43,6 +44,13 @@ struct unit_hooks {
     // The hart has taken from its own queues as often as it may before it looks beyond them. True: a look has found
     // nothing there, so it may go on so. False: the scheduler's loop has to look. May be null.
     bool (*sees_nothing_beyond)(unit_scheduler *self, carrier *k) noexcept = nullptr;
+    // The three below where units run by descent (unit_scheduler::quota). The calling context has created u, which is
+    // `tracked`: shall u run at once, and the context wait?
+    bool (*goes_first)(unit_scheduler *self, const unit *u, const context *creator) noexcept = nullptr;
+    // It does: u is about to run on the calling hart, and the context is off its stack.
+    void (*gives_way)(unit_scheduler *self, context *creator, unit *u) noexcept = nullptr;
+    // u is about to end, or could not start, and is `tracked`. Any thread.
+    void (*ends)(unit_scheduler *self, unit *u) noexcept = nullptr;
 };
 
 } // namespace core
@@ -75,6 +83,8 @@ struct unit_scheduler : core::sched {
         std::atomic<unsigned> turns{0}; // how often the hart chose what to run; written by it
         unsigned ready_turn = 0;        // at which turn a context that was ready went on; the hart's
         std::uint64_t entered_at = 0;   // ticks; the hart's
+        // By descent: how many bytes the hart's thread may still allocate; the hart's.
+        std::atomic<std::int64_t> allowance{0};
         alignas(64) core::spinlock lock;
         core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
         std::atomic<std::uint32_t> ready{0};             // how many; written under lock
@@ -111,6 +121,13 @@ struct unit_scheduler : core::sched {
         [[gnu::always_inline]] void note_ready() noexcept { ready_turn = turns.load(std::memory_order_relaxed); }
         // At this turn: has none gone on for long?
         bool owes_ready(unsigned turn) const noexcept { return turn - ready_turn >= 4; }
+        // True: less than nothing is left of the allowance.
+        bool spend(std::size_t bytes) noexcept {
+            const std::int64_t left = allowance.load(std::memory_order_relaxed) -
+                                      static_cast<std::int64_t>(bytes < INT64_MAX / 2 ? bytes : INT64_MAX / 2);
+            allowance.store(left, std::memory_order_relaxed);
+            return left < 0;
+        }
         void add_created() noexcept { sys::add_one(created); }
         void add_ended() noexcept { sys::add_one(ended); } // release[unit-ended]
     };
@@ -121,6 +138,10 @@ struct unit_scheduler : core::sched {
     // Are units run in an order of the scheduler's, so that also what could go on at once waits its turn? A hint.
     std::atomic<bool> ordered{false};
     bool keeps_order() const noexcept { return ordered.load(std::memory_order_relaxed); }
+    // Are they run by who created whom? Then units are to be tracked, and so many bytes are each one's quota; else 0.
+    // A hint.
+    std::atomic<std::int64_t> quota{0};
+    bool goes_by_descent() const noexcept { return quota.load(std::memory_order_relaxed) != 0; }
     // The harts that may run the thread whose function this context executes; null: any. Itself null, and nobody asks,
     // until a thread with an affinity is created in the scheduler.
     using affinity_function = const hart_set *(*)(const core::context *) noexcept;

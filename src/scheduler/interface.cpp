@@ -20,6 +20,13 @@ work_stealing *current_scheduler() noexcept {
     return w ? static_cast<work_stealing *>(w->owner) : nullptr;
 }
 
+unit_scheduler::slot *work_here() noexcept {
+    if (void *work = core::work_at_hand()) [[likely]]
+        return static_cast<unit_scheduler::slot *>(work);
+    const core::carrier *k = core::current_carrier();
+    return k && k->carried ? work_of(k) : nullptr;
+}
+
 // What only a context may ask for: in a scheduler's callback the hart may have locks.
 work_stealing *current_scheduler_of_context() noexcept {
     work_stealing *s = current_scheduler();
@@ -61,6 +68,21 @@ int comity_scheduler_set_harts(unsigned n) {
 }
 
 comity_scheduler_t *comity_scheduler_self(void) { return reinterpret_cast<comity_scheduler_t *>(current_scheduler()); }
+
+void comity_scheduler_charge(size_t bytes) {
+    unit_scheduler::slot *w = work_here();
+    if (w && w->spend(bytes)) [[unlikely]]
+        static_cast<work_stealing *>(w->owner)->charge(bytes);
+}
+
+void comity_scheduler_credit(size_t bytes) {
+    unit_scheduler::slot *w = work_here();
+    const std::int64_t most = w ? w->owner->quota.load(std::memory_order_relaxed) : 0;
+    if (most == 0) return;
+    const std::int64_t now = w->allowance.load(std::memory_order_relaxed),
+                       left = bytes < static_cast<std::size_t>(most) ? now + static_cast<std::int64_t>(bytes) : most;
+    w->allowance.store(left < most ? left : most, std::memory_order_relaxed);
+}
 
 void comity_scheduler_notify(comity_scheduler_t *s) {
     if (!s) sys::fatal("comity_scheduler_notify", "the scheduler is NULL");

@@ -1,6 +1,7 @@
 // The scheduler under a policy: units go to the policy in place of the harts' own queues, and one kind takes the place
 // of another. Why no unit is lost: README.md, "Another order".
 #include "core/base.hpp"
+#include "scheduler/policy/descent.hpp"
 #include "scheduler/work_stealing.hpp"
 
 namespace comity::scheduler {
@@ -41,9 +42,24 @@ private:
 
 // ---- Units come
 
+// For whom a context goes on.
+unit *work_stealing::executed_by(const context *c) noexcept {
+    if (c == registrant) return &root_; // what it executes may be a thread of the scheduler above
+    return c->owner == this || c == &c->on->transition ? static_cast<unit *>(c->runs) : nullptr;
+}
+
 // To the policy; what that cannot keep, the scheduler does. With the lock of a slot.
-void work_stealing::hand(policy *p, unit *u, occasion why) noexcept {
-    if (!p->push(u, why)) keep(u);
+void work_stealing::hand(policy *p, unit *u, occasion why, unit *creator) noexcept {
+    bool taken = false;
+    descent *const order = p->by_descent;
+    if (!order) u->tracked = tracking::none;
+    if (!order)
+        taken = p->push(u, why);
+    else if (u->run == run_context || u->run == core::resume_unit)
+        taken = order->line_up(u, executed_by(core::context_of(u)), why, 0);
+    else
+        taken = order->add(u, creator, false);
+    if (!taken) keep(u);
 }
 
 void work_stealing::keep(unit *u) noexcept {
@@ -59,9 +75,10 @@ bool work_stealing::push_in_order(unit *u) noexcept {
     slot &own = *work_of(core::current_carrier());
     own.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
-    if (p) hand(p, u, occasion::created);
+    if (p) hand(p, u, occasion::created, p->by_descent ? executed_by(core::current_context()) : nullptr);
     own.lock.unlock();
     if (!p) {
+        u->tracked = tracking::none;
         if (!own.fresh.is_closed()) return false; // no memory
         own.fresh.open();
         return push_parent(own, u);
@@ -76,10 +93,12 @@ void work_stealing::accept(unit *u) noexcept {
     if (u) {
         slot &outside = slots[harts];
         outside.lock.lock();
-        if (policy *p = policy_.load(std::memory_order_relaxed))
+        if (policy *p = policy_.load(std::memory_order_relaxed)) {
             hand(p, u, occasion::created);
-        else
+        } else {
+            u->tracked = tracking::none;
             keep(u);
+        }
         outside.lock.unlock();
     }
     call_harts(1);
@@ -118,6 +137,16 @@ void work_stealing::line_up(slot &s, context *first, context *last, unsigned n, 
     if (goes_home) core::post_home(first);
 }
 
+// By descent: one that has used its quota up.
+void work_stealing::line_up_delayed(slot &s, context *c, std::uint64_t dummies) noexcept {
+    s.lock.lock();
+    policy *p = policy_.load(std::memory_order_relaxed);
+    const bool taken = p && p->by_descent && !affinity_of(c) &&
+                       p->by_descent->line_up(unit_of(c), executed_by(c), occasion::ready, dummies);
+    s.lock.unlock();
+    if (!taken) line_up(s, c, c, 1, occasion::ready);
+}
+
 void work_stealing::line_up_yielded(context *c) noexcept {
     line_up(slots[core::current_carrier()->carried->id], c, c, 1, occasion::yielded);
 }
@@ -128,6 +157,7 @@ unit *work_stealing::pick(slot &own) noexcept {
     own.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
     unit *u = p ? p->pick() : nullptr;
+    if (p && p->by_descent) own.allowance.store(p->by_descent->quota, std::memory_order_relaxed);
     own.lock.unlock();
     return u ? u : take_spare();
 }
@@ -175,15 +205,23 @@ void work_stealing::settle(slot &own) noexcept {
     own.lock.unlock();
 }
 
+// With the locks of all slots, or before anybody else knows the scheduler.
+void work_stealing::take_order(policy *p) noexcept {
+    policy_.store(p, std::memory_order_relaxed);
+    ordered.store(p != nullptr, std::memory_order_relaxed);
+    kind_.store(p ? p->kind : COMITY_SCHEDULER_WORK_STEALING, std::memory_order_relaxed);
+    quota.store(p && p->by_descent ? p->by_descent->quota : 0, std::memory_order_relaxed);
+    root_.tracked = tracking::told;
+}
+
 void work_stealing::replace(policy *next) noexcept {
     slot &own = *work_of(core::current_carrier());
     policy *before = nullptr;
     {
         const all_locks l(slots, harts + 1);
         before = policy_.load(std::memory_order_relaxed);
-        policy_.store(next, std::memory_order_relaxed);
-        ordered.store(next != nullptr, std::memory_order_relaxed);
-        kind_.store(next ? next->kind : COMITY_SCHEDULER_WORK_STEALING, std::memory_order_relaxed);
+        if (before && before->by_descent) before->by_descent->retire();
+        take_order(next);
         if (before)
             move_units(*before, next, own);
         else if (next)

@@ -45,7 +45,10 @@ constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, context *c, unsigned hart) noexcept { as_own(s)->put_on(c, hart); },
     [](unit_scheduler *s, unit *u) noexcept { as_own(s)->accept(u); },
     [](unit_scheduler *s, const comity_pool *p) noexcept { return as_own(s)->takes_from(p); },
-    [](unit_scheduler *s, carrier *k) noexcept { return as_own(s)->sees_nothing_beyond(k); }};
+    [](unit_scheduler *s, carrier *k) noexcept { return as_own(s)->sees_nothing_beyond(k); },
+    [](unit_scheduler *s, const unit *u, const context *creator) noexcept { return as_own(s)->goes_first(u, creator); },
+    [](unit_scheduler *s, context *creator, unit *u) noexcept { as_own(s)->gives_way(creator, u); },
+    [](unit_scheduler *s, unit *u) noexcept { as_own(s)->ends(u); }};
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
@@ -96,9 +99,7 @@ work_stealing *work_stealing::open(policy *p) noexcept {
         delete p;
         return nullptr;
     }
-    s->policy_.store(p, std::memory_order_relaxed);
-    if (p) s->kind_.store(p->kind, std::memory_order_relaxed);
-    s->ordered.store(p != nullptr, std::memory_order_relaxed);
+    s->take_order(p);
     for (unsigned i = 0; i <= n; ++i) {
         new (&slots[i]) slot(s, i, n > 1);
         if (p) slots[i].fresh.close();

@@ -46,6 +46,12 @@ public:
     void yield_to_fresh(context *c) noexcept;
     void put_on(context *c, unsigned hart) noexcept;
     void accept(unit *u) noexcept; // unit_hooks::accept
+    // unit_hooks::goes_first, gives_way, ends.
+    bool goes_first(const unit *u, const context *creator) noexcept;
+    void gives_way(context *creator, unit *u) noexcept;
+    void ends(unit *u) noexcept;
+    // The caller's thread allocates more than its hart's allowance. May switch.
+    void charge(std::size_t bytes) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
     bool takes_from(const comity_pool *pool) noexcept;                   // unit_hooks::takes_from
@@ -107,7 +113,13 @@ private:
     bool has_in_order() noexcept;
     bool has_unfinished() noexcept;
     void settle(slot &own) noexcept;
-    void hand(policy *p, unit *u, occasion why) noexcept;
+    void hand(policy *p, unit *u, occasion why, unit *creator = nullptr) noexcept;
+    unit *executed_by(const context *c) noexcept;
+    void take_order(policy *p) noexcept;
+    void line_up_delayed(slot &s, context *c, std::uint64_t dummies) noexcept;
+    // Depth first: depth_first.cpp.
+    static void wait_for_quota(context *c, void *wanted);
+    bool goes_on_with_quota(slot &own, const context *c) noexcept;
     void keep(unit *u) noexcept;
     unit *take_spare() noexcept;
     void move_queues(policy *to) noexcept;
@@ -130,6 +142,7 @@ private:
     // Read under the lock of one slot, written under those of all.
     std::atomic<policy *> policy_{nullptr};
     std::atomic<comity_scheduler_kind_t> kind_{COMITY_SCHEDULER_WORK_STEALING}; // the policy's
+    unit root_; // the registrant, in an order by descent
     // Units that a policy had no memory for, by unit::next, under spare_lock_, which is taken after slots' locks.
     core::spinlock spare_lock_;
     unit *spare_first_ = nullptr, *spare_last_ = nullptr;

@@ -3,6 +3,7 @@
 #include "core/chaos.hpp"
 #include "sys/clock.hpp"
 #include "sys/kernel_thread.hpp"
+#include "thread/descent.hpp"
 #include "thread/technique/technique.hpp"
 
 #include <cstdlib>
@@ -34,7 +35,7 @@ void await_taker(const thread_extension *x) noexcept {
 }
 
 // Cleanup handlers come first, as they may use the thread's values.
-void end_extension(thread *t) noexcept {
+static void end_extension(const thread *t) noexcept {
     thread_extension *x = extension_of(t);
     x->state.fetch_or(thread_extension::ending, std::memory_order_relaxed);
     await_taker(x); // whose request may be why it ends, and who then has no right to the handle any more
@@ -43,6 +44,11 @@ void end_extension(thread *t) noexcept {
         c->fn(c->arg);
     }
     destroy_values(x);
+}
+
+void end_with_more(thread *t) noexcept {
+    if (t->is_extended()) end_extension(t);
+    if (t->has(thread::that_is_tracked)) end_tracked(t);
 }
 
 void free_extension(thread *t) noexcept {

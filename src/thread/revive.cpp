@@ -36,7 +36,7 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
     }
     t->run = is_plain(t) ? how(t).run : how(t).run_special;
     // Its frames and its result are no longer those of who prepared it.
-    t->take_marks(thread::that_unwinds | thread::that_drops_results);
+    t->take_marks(thread::that_unwinds | thread::that_drops_results | thread::that_is_tracked);
     t->add_marks(thread::that_is_prepared);
     t->fn = fn;
     t->value = arg;

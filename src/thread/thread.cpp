@@ -4,6 +4,7 @@
 #include "core/runtime.hpp"
 #include "sys/message.hpp"
 #include "thread/cache.hpp"
+#include "thread/descent.hpp"
 #include "thread/interruption.hpp"
 #include "thread/prepare.hpp"
 
@@ -103,15 +104,22 @@ template <bool was_prepared> [[gnu::noinline]] int launch_failed(thread *t, int 
     return error;
 }
 
+// The hart's queue has not taken it. Returns 0 or an error number. May switch.
+[[gnu::noinline]] int give_to_scheduler(thread *t, unit_scheduler *s) noexcept {
+    if (s->goes_by_descent()) return begin_by_descent(t, s);
+    return s->hooks->units->push(s, t) ? 0 : ENOMEM;
+}
+
 template <bool was_prepared> int launch(thread *t, carrier *k, slot *w) noexcept {
     w->add_created();
     if (how(t).start && may_start_child(t->owner, k->current)) {
         const int error = start_child(t, k);
         return error == 0 ? 0 : launch_failed<was_prepared>(t, error);
     }
-    if (!w->owner->push(*w, t)) [[unlikely]]
-        return launch_failed<was_prepared>(t, ENOMEM);
-    return 0;
+    if (w->owner->push_parent(*w, t)) [[likely]]
+        return 0;
+    const int error = give_to_scheduler(t, w->owner);
+    return error == 0 ? 0 : launch_failed<was_prepared>(t, error);
 }
 
 // Whatever is not the usual case of comity_thread_create.
@@ -128,7 +136,9 @@ template <bool was_prepared> int launch(thread *t, carrier *k, slot *w) noexcept
 }
 
 [[gnu::noinline]] int push_slowly(slot *w, thread *t) noexcept {
-    return w->owner->push(*w, t) ? 0 : launch_failed<false>(t, ENOMEM);
+    if (w->owner->push_parent(*w, t)) return 0; // it has grown
+    const int error = give_to_scheduler(t, w->owner);
+    return error == 0 ? 0 : launch_failed<false>(t, error);
 }
 
 [[gnu::noinline, gnu::cold]] int call_help(unit_scheduler *s) noexcept {
@@ -401,7 +411,7 @@ void comity_thread_exit(void *result) {
     if (!t) sys::fatal("comity_thread_exit", "the caller is not a thread of Comity");
     if (t->how == COMITY_TECHNIQUE_STACKLESS) sys::fatal("comity_thread_exit", "a stackless thread ends by returning");
     t->value = t->drops_results() && result != COMITY_THREAD_CANCELLED ? nullptr : result;
-    if (t->is_extended()) end_extension(t);
+    if (t->has(marks_at_end)) end_with_more(t);
     core::leave_handlers();
     if (is_on_joiner(t)) leave_joiner(t);
     leave_context(t);

@@ -46,9 +46,10 @@ struct alignas(64) comity_thread : comity::unit {
 
     // with_tls: it needs a full context. has_context: its technique is eager. is_special: it has its own TLS, or a
     // stack size. unwinds: a cancellation point returns to it; drops_results: its result is not the program's (both by
-    // attr.unwinds). is_prepared: it was, and not launched yet. is_extended: `more` is there.
+    // attr.unwinds). is_prepared: it was, and not launched yet. is_extended: `more` is there. is_tracked: its scheduler
+    // is to be told of its end.
     static constexpr unsigned with_tls = 1, that_has_context = 2, that_unwinds = 4, that_drops_results = 8,
-                              that_is_prepared = 16, that_is_special = 32, that_is_extended = 64;
+                              that_is_prepared = 16, that_is_special = 32, that_is_extended = 64, that_is_tracked = 128;
     static constexpr unsigned prepared_marks(int unwinds) noexcept {
         return static_cast<unsigned>(unwinds & 3) << 2 | that_is_prepared;
     }
@@ -103,13 +104,15 @@ using run_function_t = void (*)(unit *t, core::carrier *k) noexcept;
 [[gnu::visibility("hidden")]] extern const std::array<run_function_t, number_of_techniques> runs_without_context;
 inline const technique &how(const thread *t) noexcept { return techniques[t->how]; }
 
-// Before the thread ends: destructors of its keys, and what else it wants done. May switch.
-void end_extension(thread *t) noexcept;
+// Before the thread ends, if one of these marks is set: destructors of its keys, and what else it wants done; its
+// scheduler is told. May switch.
+inline constexpr unsigned marks_at_end = thread::that_is_extended | thread::that_is_tracked;
+void end_with_more(thread *t) noexcept;
 // Runs its function.
 [[gnu::always_inline]] inline void run_function(thread *t) noexcept {
     t->value = t->fn(t->value);
-    if (t->is_extended()) [[unlikely]]
-        end_extension(t);
+    if (t->has(marks_at_end)) [[unlikely]]
+        end_with_more(t);
 }
 
 inline bool has_ended(const thread *t) noexcept { return t->join.get() == end_word::ended; }

@@ -1,4 +1,5 @@
 // Threads that are created for another scheduler than the caller's. README.md, "From outside".
+#include "thread/descent.hpp"
 #include "thread/prepare.hpp"
 
 #include "comity/pool.h"
@@ -20,6 +21,7 @@ void count_ended(unit_scheduler *s, const carrier *k) noexcept { s->slots[k->car
 
 int hand_over(thread *t, unit_scheduler *s, comity_pool_t *pool, const carrier *k) noexcept {
     if (t->is_extended()) announce_affinity(t);
+    if (s->goes_by_descent()) track(t);
     count_created(s, k);
     if (pool) {
         if (const int error = comity_pool_push(pool, reinterpret_cast<comity_unit_t *>(static_cast<unit *>(t)))) {

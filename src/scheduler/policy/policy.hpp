@@ -13,6 +13,8 @@ struct comity_pool;
 
 namespace comity::scheduler {
 
+class descent; // descent.hpp
+
 enum class occasion : std::uint8_t {
     created = COMITY_OCCASION_CREATED,
     ready = COMITY_OCCASION_READY,
@@ -37,6 +39,7 @@ public:
     virtual bool takes_from(const comity_pool *) noexcept { return false; }
 
     const comity_scheduler_kind_t kind;
+    descent *by_descent = nullptr; // the same policy, if it goes by who created whom
 };
 
 using policy_maker = policy *(*)(const comity_scheduler_attr_t &, int &error) noexcept;
@@ -46,6 +49,7 @@ policy *make_priority(const comity_scheduler_attr_t &a, int &error) noexcept;
 policy *make_random(const comity_scheduler_attr_t &a, int &error) noexcept;
 policy *make_pools(const comity_scheduler_attr_t &a, int &error) noexcept;
 policy *make_user(const comity_scheduler_attr_t &a, int &error) noexcept;
+policy *make_space_efficient(const comity_scheduler_attr_t &a, int &error) noexcept;
 
 // By the attributes' kind. Null without an error: work stealing, which needs none. On any thread.
 policy *make_policy(const comity_scheduler_attr_t &a, int &error) noexcept;

@@ -8,8 +8,9 @@ namespace comity::scheduler {
 
 namespace {
 
-constexpr std::array<policy_maker, 7> makers{nullptr, // work stealing
-                                             make_fifo, make_lifo, make_priority, make_random, make_pools, make_user};
+constexpr std::array<policy_maker, 8> makers{nullptr, // work stealing
+                                             make_fifo,  make_lifo, make_priority,       make_random,
+                                             make_pools, make_user, make_space_efficient};
 
 } // namespace
 

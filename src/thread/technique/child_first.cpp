@@ -4,6 +4,7 @@
 //
 // A thread that ends takes its parent out of the queue if that is still the newest there. In the RoC variants, if the
 // thread itself was never stopped either, nothing stands between the two and it returns.
+#include "thread/descent.hpp"
 #include "thread/technique/technique.hpp"
 
 namespace comity {
@@ -12,11 +13,16 @@ using core::context;
 
 namespace {
 
+// No place in the queue: it waits its turn as any that may go on.
+[[gnu::noinline]] void give_way(thread *t, context *parent) noexcept {
+    t->owner->goes_by_descent() ? give_way_by_descent(t, parent) : core::unblock(parent);
+}
+
 // On the thread's stack: the parent is off its own, and may go on elsewhere from now on.
 void expose_parent(thread *t) noexcept {
     t->next->run = core::resume_unit;
     if (!t->owner->push_parent(*work_of(t->c->on), t->next)) [[unlikely]]
-        core::unblock(core::context_of(t->next)); // no place in the queue: it waits its turn as any that may go on
+        give_way(t, core::context_of(t->next));
 }
 
 void leaving_main(void *argument) noexcept {

@@ -13,11 +13,11 @@ using core::context;
 namespace {
 
 // After its function, as a part of it: it may still exit.
-[[gnu::noinline]] void end_extended(thread *t) noexcept {
+[[gnu::noinline]] void end_here(thread *t) noexcept {
     core::arch::comity_arch_call_here(
         reinterpret_cast<void **>(&t->next),
         [](void *argument) -> void * {
-            end_extension(static_cast<thread *>(argument));
+            end_with_more(static_cast<thread *>(argument));
             return nullptr;
         },
         t);
@@ -45,8 +45,8 @@ void run_on_joiner(thread *t, context *joiner) noexcept {
     void *const result = core::arch::comity_arch_call_here(reinterpret_cast<void **>(&t->next), t->fn, t->value);
     if (t->next) [[likely]] { // else it has left
         t->value = result;
-        if (t->is_extended()) [[unlikely]]
-            end_extended(t);
+        if (t->has(marks_at_end)) [[unlikely]]
+            end_here(t);
     }
     joiner->runs = before;
     work_of(joiner->on)->add_ended();

@@ -47,6 +47,7 @@ void live(run &r, std::uint64_t seed, int depth) {
         else
             children.emplace_back(a, live, std::ref(r), dice.state + i, depth - 1);
         if (dice(3) == 0) comity::this_thread::yield();
+        if (dice(4) == 0) comity::this_scheduler::charge(dice(400'000));
     }
     if (dice(3) == 0) {
         r.lock.lock();

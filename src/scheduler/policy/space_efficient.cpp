@@ -1,0 +1,200 @@
+// Depth first (Narlikar and Blelloch, Space-efficient scheduling of parallelism with synchronization variables and
+// Pthreads: AsyncDF): the leftmost in the order in which one hart alone would execute the threads. A thread that is
+// created stands immediately left of its creator. Priorities come first: the order holds within one.
+#include "core/spinlock.hpp"
+#include "scheduler/policy/descent.hpp"
+#include "scheduler/policy/serial_order.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace comity::scheduler {
+
+namespace {
+
+// Bytes. A thread that allocates less between two waits is never made to wait for it.
+constexpr std::size_t usual_quota = 50'000;
+
+// Who is run in place of a position that has dummies left.
+unit dummy{.run = [](unit *, core::carrier *) noexcept {}};
+
+class space_efficient : public descent {
+public:
+    explicit space_efficient(std::size_t quota_of_dispatch) noexcept
+        : descent(COMITY_SCHEDULER_SPACE_EFFICIENT, quota_of_dispatch) {}
+    ~space_efficient() override {
+        for (block *b = blocks_; b;) delete std::exchange(b, b->next);
+    }
+
+    bool add(unit *u, unit *creator, bool starts) noexcept override {
+        const std::scoped_lock hold(lock_);
+        const bool lasts = u->tracked == tracking::told;
+        u->tracked = tracking::none;
+        position *const at = position_for(creator), *const p = take_position();
+        if (!p) return false;
+        // A half of a fork is what its creator leaves for later; a thread is what it waits for.
+        lasts ? order_.insert_left_of(p, at) : order_.insert_right_of(p, at);
+        if (lasts) own(p, u);
+        if (starts && !lasts) give_back(p);
+        if (!starts) wait(p, u, occasion::created);
+        return true;
+    }
+
+    bool line_up(unit *u, unit *who, occasion why, std::uint64_t dummies) noexcept override {
+        const std::scoped_lock hold(lock_);
+        position *p = position_for(who);
+        if (!p && !(p = take_position_behind_all())) return false;
+        p->dummies = dummies;
+        wait(p, u, why);
+        return true;
+    }
+
+    void end(unit *u) noexcept override {
+        const std::scoped_lock hold(lock_);
+        if (u->tracked == tracking::positioned) give_back(reinterpret_cast<position *>(u->next));
+        u->tracked = tracking::none;
+    }
+
+    unit *pick() noexcept override {
+        const std::scoped_lock hold(lock_);
+        level *const l = highest();
+        if (!l) return nullptr;
+        position *p = l->ready.top();
+        // With nobody left of it, it does what one hart alone would do now, so it need not be held back.
+        if (p && p->dummies != 0 && p != order_.first()) {
+            --p->dummies;
+            return &dummy;
+        }
+        if (p)
+            l->ready.pop();
+        else
+            p = l->take_yielded();
+        if (l->is_empty()) mark(*l, false);
+        waiting_.store(waiting() - 1, std::memory_order_relaxed);
+        unit *const u = std::exchange(p->ready, nullptr);
+        if (!p->who) give_back(p);
+        return u;
+    }
+
+    bool has_work() noexcept override { return waiting_.load(std::memory_order_relaxed) != 0; }
+    unsigned waiting() const noexcept override { return waiting_.load(std::memory_order_relaxed); }
+
+    bool is_next(const unit *who) noexcept override {
+        const std::scoped_lock hold(lock_);
+        const level *const l = highest();
+        if (!l) return true;
+        const position *const p = position_of(who), *const first = l->ready.top();
+        const std::uint8_t rank = who ? who->rank() : 0;
+        if (rank != rank_of(*l)) return rank > rank_of(*l);
+        return !first || (p && p->label < first->label);
+    }
+
+    void retire() noexcept override {
+        const std::scoped_lock hold(lock_);
+        for (position *p = order_.first(); p; p = p->right) {
+            if (p->who) std::exchange(p->who, nullptr)->tracked = tracking::none;
+            p->dummies = 0;
+        }
+    }
+
+private:
+    // What waits of one priority. Who yields lets all others of it go first, wherever he stands.
+    struct level {
+        leftmost_first ready;
+        position *first = nullptr, *last = nullptr; // those that yielded, by `sibling`
+        bool is_empty() const noexcept { return !ready.top() && !first; }
+        position *take_yielded() noexcept { return std::exchange(first, first->sibling); }
+        void add_yielded(position *p) noexcept {
+            p->sibling = nullptr;
+            (first ? last->sibling : first) = p;
+            last = p;
+        }
+    };
+    struct block {
+        block *next = nullptr;
+        std::array<position, 63> positions;
+    };
+
+    static position *position_of(const unit *who) noexcept {
+        return who && who->tracked == tracking::positioned ? reinterpret_cast<position *>(who->next) : nullptr;
+    }
+    static void own(position *p, unit *u) noexcept {
+        p->who = u;
+        u->next = reinterpret_cast<unit *>(p);
+        u->tracked = tracking::positioned;
+    }
+
+    // The same; one that has none yet, and is tracked, gets one behind all.
+    position *position_for(unit *who) noexcept {
+        if (!who || who->tracked != tracking::told) return position_of(who);
+        position *const p = take_position_behind_all();
+        if (p) own(p, who);
+        return p;
+    }
+
+    position *take_position_behind_all() noexcept {
+        position *const p = take_position();
+        if (p) order_.insert_left_of(p, nullptr);
+        return p;
+    }
+    position *take_position() noexcept {
+        if (!free_) add_block();
+        position *const p = free_;
+        if (!p) return nullptr;
+        free_ = p->sibling;
+        *p = position{};
+        return p;
+    }
+    void add_block() noexcept {
+        auto *b = new (std::nothrow) block;
+        if (!b) return;
+        b->next = std::exchange(blocks_, b);
+        for (position &p : b->positions) p.sibling = std::exchange(free_, &p);
+    }
+    void give_back(position *p) noexcept {
+        order_.erase(p);
+        p->sibling = std::exchange(free_, p);
+    }
+
+    void wait(position *p, unit *u, occasion why) noexcept {
+        level &l = levels_[u->rank()];
+        if (l.is_empty()) mark(l, true);
+        p->ready = u;
+        why == occasion::yielded ? l.add_yielded(p) : l.ready.push(p);
+        waiting_.store(waiting() + 1, std::memory_order_relaxed);
+    }
+
+    unsigned rank_of(const level &l) const noexcept { return static_cast<unsigned>(&l - levels_.data()); }
+    void mark(const level &l, bool waits) noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << (rank_of(l) % 64);
+        std::uint64_t &word = waits_[rank_of(l) / 64];
+        word = waits ? word | bit : word & ~bit;
+    }
+    level *highest() noexcept {
+        for (unsigned i = static_cast<unsigned>(waits_.size()); i-- > 0;)
+            if (waits_[i] != 0) return &levels_[i * 64 + 63 - static_cast<unsigned>(std::countl_zero(waits_[i]))];
+        return nullptr;
+    }
+
+    core::spinlock lock_; // of all below
+    serial_order order_;
+    std::array<level, 256> levels_;
+    std::array<std::uint64_t, 4> waits_{}; // a bit for each level in which somebody does
+    std::atomic<unsigned> waiting_{0};
+    position *free_ = nullptr;
+    block *blocks_ = nullptr;
+};
+
+} // namespace
+
+policy *make_space_efficient(const comity_scheduler_attr_t &a, int &error) noexcept {
+    const std::size_t quota = a.quota == 0 ? usual_quota : std::min<std::size_t>(a.quota, INT64_MAX / 2);
+    return or_no_memory(new (std::nothrow) space_efficient(quota), error);
+}
+
+} // namespace comity::scheduler
