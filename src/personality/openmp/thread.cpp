@@ -96,6 +96,7 @@ void free_root(thread *t) noexcept {
     std::destroy_at(&t->team->tasks);
     std::free(t->tool);
     check::free_nesting(t);
+    std::free(t->call);
     std::free(t->team->tool);
     std::free(t->team); // the first member of its root
 }
@@ -153,6 +154,7 @@ void free_team(team *t) noexcept {
     for (unsigned i = 0; i < t->capacity; ++i) {
         std::free(t->threads[i]->tool);
         check::free_nesting(t->threads[i]);
+        std::free(t->threads[i]->call);
         std::destroy_at(&t->threads[i]->tasks);
     }
     std::free(t->tool);

@@ -59,6 +59,8 @@ struct alignas(64) thread {
     unsigned team_number = 0, teams = 1; // of the league (league.hpp), on the initial thread only
     work_share *iterations = nullptr;    // a doacross construct whose loop is not a slot's (doacross.cpp)
     region_clauses next;                 // of the construct that follows, in an ABI that says them before it
+    void *call = nullptr;                // kmp/microtask.hpp: of the region that it opens
+    unsigned call_room = 0;              // one more than the arguments that have room there
     std::uint8_t reduction = 0;          // the ABI's: how the reduction that it is in is done
     std::uint8_t next_bind = 0;          // proc_bind of the construct that follows, as `next`
     bool next_is_listed = false;         // the ABI has a num_threads_clause for it

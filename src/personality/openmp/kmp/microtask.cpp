@@ -1,9 +1,10 @@
 #include "personality/openmp/kmp/microtask.hpp"
 
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
-#include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp::kmp {
@@ -38,6 +39,18 @@ template <std::size_t N> void call_padded(microtask_call &c, i32 *number, i32 *r
 }
 
 } // namespace
+
+microtask_call &make_room_for_call(thread *t, unsigned count) noexcept {
+    constexpr unsigned line = 64, usual = 14;
+    const unsigned room = count < usual ? usual : count;
+    void *memory = nullptr;
+    if (::posix_memalign(&memory, line, sizeof(microtask_call) + room * sizeof(void *)))
+        sys::fatal("__kmpc_fork_call", "no memory for %u arguments", count);
+    std::free(t->call);
+    t->call = memory;
+    t->call_room = room + 1;
+    return *new (memory) microtask_call;
+}
 
 void run_microtask(void *data) noexcept {
     auto &c = *static_cast<microtask_call *>(data);

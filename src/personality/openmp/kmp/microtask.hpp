@@ -2,6 +2,7 @@
 #pragma once
 
 #include "personality/openmp/kmp/abi.hpp"
+#include "personality/openmp/thread.hpp"
 
 namespace comity::openmp::kmp {
 
@@ -14,6 +15,15 @@ struct alignas(16) microtask_call {
 
     void **arguments() noexcept { return reinterpret_cast<void **>(this + 1); }
 };
+
+// The call of the region that `t` opens. It is no part of the opener's stack, as ranks may begin after the opener has
+// left the region by longjmp.
+microtask_call &make_room_for_call(thread *t, unsigned count) noexcept;
+inline microtask_call &call_of(thread *t, unsigned count) noexcept {
+    if (t->call_room <= count) [[unlikely]]
+        return make_room_for_call(t, count);
+    return *static_cast<microtask_call *>(t->call);
+}
 
 // A region_function; its data is a microtask_call. May switch if the code does.
 void run_microtask(void *call) noexcept;

@@ -15,6 +15,8 @@ using namespace comity::openmp::kmp;
 
 namespace {
 
+constexpr unsigned cache_line_bits = 512;
+
 unsigned positive(i32 n) noexcept { return n > 0 ? static_cast<unsigned>(n) : 0; }
 
 // What was said of the construct that begins now.
@@ -75,20 +77,19 @@ void end_serial(thread *t) noexcept {
 
 } // namespace
 
-#define COLLECT_ARGUMENTS(COUNT, LAST)                                                                                 \
-    constexpr unsigned cache_line_bits = 512;                                                                          \
-    auto &call = *static_cast<microtask_call *>(                                                                       \
-        __builtin_alloca_with_align(sizeof(microtask_call) + positive(COUNT) * sizeof(void *), cache_line_bits));      \
-    call.function = LAST;                                                                                              \
-    call.count = positive(COUNT);                                                                                      \
+#define COLLECT_ARGUMENTS(CALL, COUNT, LAST)                                                                           \
+    CALL.function = LAST;                                                                                              \
+    CALL.count = positive(COUNT);                                                                                      \
     std::va_list rest;                                                                                                 \
     va_start(rest, LAST);                                                                                              \
-    for (i32 i = 0; i < COUNT; ++i) call.arguments()[i] = va_arg(rest, void *);                                        \
+    for (i32 i = 0; i < COUNT; ++i) CALL.arguments()[i] = va_arg(rest, void *);                                        \
     va_end(rest);
 
 COMITY_KMP void __kmpc_fork_call(const ident *, i32 count, microtask function, ...) noexcept {
-    COLLECT_ARGUMENTS(count, function)
-    fork(current(), call, COMITY_OMPT_HERE);
+    thread *t = current();
+    microtask_call &call = call_of(t, positive(count));
+    COLLECT_ARGUMENTS(call, count, function)
+    fork(t, call, COMITY_OMPT_HERE);
 }
 
 // One argument at most: the address of all of them.
@@ -124,7 +125,7 @@ COMITY_KMP void __kmpc_serialized_parallel(const ident *, i32) noexcept {
 COMITY_KMP void __kmpc_end_serialized_parallel(const ident *, i32) noexcept { end_serial(current()); }
 
 COMITY_KMP void __kmpc_push_num_threads(const ident *, i32, i32 ranks) noexcept {
-    current()->next.ranks = positive(ranks);
+    current()->next.ranks = static_cast<unsigned>(ranks); // a negative one is told of when the region begins
 }
 // severity 1 is a warning, 2 ends the program; message may be null.
 COMITY_KMP void __kmpc_push_num_threads_strict(const ident *, i32, i32 ranks, i32 severity,
@@ -156,8 +157,11 @@ COMITY_KMP void __kmpc_set_thread_limit(const ident *, i32, i32 limit) noexcept 
 }
 
 COMITY_KMP void __kmpc_fork_teams(const ident *, i32 count, microtask function, ...) noexcept {
-    COLLECT_ARGUMENTS(count, function)
     thread *t = current();
+    // On this stack, for the opener runs teams too, and opens regions in them.
+    auto &call = *static_cast<microtask_call *>(
+        __builtin_alloca_with_align(sizeof(microtask_call) + positive(count) * sizeof(void *), cache_line_bits));
+    COLLECT_ARGUMENTS(call, count, function)
     const region_clauses said = take_clauses(t);
     run_league(t, {run_microtask, &call, said.teams, said.thread_limit, &llvm_abi, COMITY_OMPT_HERE});
 }
