@@ -296,6 +296,15 @@ private:
         sys::warn("%s=\"%s\": not %s; using %s", variable, look_up_(variable), allowed, instead);
     }
 
+    // Of a list of which a part cannot be used.
+    static void tell_of_rest(const char *variable, const char *text, const place_list &list,
+                             const unusable &left_out) noexcept {
+        char more[40] = "";
+        if (left_out.processors > 1) sys::format_text(more, sizeof more, " and %u more", left_out.processors - 1);
+        sys::warn("%s=\"%s\": the process may not use processor %ld%s; using the rest (%zu of %zu places)", variable,
+                  text, left_out.first, more, list.size(), list.size() + left_out.places);
+    }
+
     void teams() noexcept {
         const char *text = look_up_("KMP_TEAMS_PROC_BIND");
         if (!text) return;
@@ -322,11 +331,14 @@ private:
     bool omp_places(place_list &list) {
         const char *text = look_up_("OMP_PLACES");
         if (!text) return false;
-        if (!read_places(text, sys::machine(), list))
+        unusable left_out;
+        if (!read_places(text, sys::machine(), list, left_out))
             complain("OMP_PLACES", "threads, cores, ll_caches, numa_domains or sockets, nor a list of places",
                      "no places");
         else if (list.empty())
             complain("OMP_PLACES", "with a processor that the process may use", "no places");
+        else if (left_out.processors)
+            tell_of_rest("OMP_PLACES", text, list, left_out);
         return !list.empty();
     }
 

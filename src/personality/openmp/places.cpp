@@ -23,26 +23,34 @@ struct repetition {
 constexpr long beyond = cpu_set::most;
 
 long clamp(long value) noexcept { return std::clamp(value, -beyond, beyond); }
+// A processor's number, for messages too.
+long clamp_number(long value) noexcept { return std::min(value, 1'000'000'000L); }
 
-cpu_set shifted(const cpu_set &set, long by) noexcept {
-    cpu_set result;
-    for (int cpu = set.next(); cpu >= 0; cpu = set.next(cpu + 1)) {
-        const long to = cpu + by;
-        if (to >= 0 && to < beyond) result.add(static_cast<int>(to));
-    }
-    return result;
-}
+// A place as it is written: the processors that can be used, and the numbers that cannot.
+struct written_place {
+    cpu_set cpus;
+    std::vector<long> others;
+    bool operator==(const written_place &) const = default;
+};
 
 // Reads from the front; each function says whether that was there, and blanks do not count.
 class place_reader {
 public:
-    place_reader(const char *text, const sys::topology &machine) noexcept : at_(text), machine_(machine) {}
+    place_reader(const char *text, const sys::topology &machine) noexcept : at_(text), machine_(machine) {
+        for (const sys::processor &p : machine) usable_.add(p.cpu);
+    }
 
-    bool read(place_list &places) {
+    bool read(place_list &places, unusable &left_out) {
         if (!(abstract_name() || list([this] { return interval(); })) || skip_blanks() != '\0') return false;
-        for (cpu_set &p : places_) p.keep_only(usable());
-        std::erase_if(places_, [](const cpu_set &p) { return p.empty(); });
-        places = std::move(places_);
+        places.clear();
+        for (const written_place &p : places_) {
+            if (!p.others.empty() && left_out.processors == 0) left_out.first = p.others.front();
+            left_out.processors += static_cast<unsigned>(p.others.size());
+            if (p.cpus.empty())
+                ++left_out.places;
+            else
+                places.push_back(p.cpus);
+        }
         return true;
     }
 
@@ -70,10 +78,18 @@ private:
         return errno == 0 && value >= least;
     }
 
-    cpu_set usable() const noexcept {
-        cpu_set all;
-        for (const sys::processor &p : machine_) all.add(p.cpu);
-        return all;
+    void add(written_place &place, long cpu) const {
+        if (cpu >= 0 && cpu < beyond && usable_.has(static_cast<int>(cpu)))
+            place.cpus.add(static_cast<int>(cpu));
+        else
+            place.others.push_back(cpu);
+    }
+
+    written_place shifted(const written_place &place, long by) const {
+        written_place result;
+        for (int cpu = place.cpus.next(); cpu >= 0; cpu = place.cpus.next(cpu + 1)) add(result, cpu + by);
+        for (const long cpu : place.others) add(result, cpu + by);
+        return result;
     }
 
     // cores(4)
@@ -108,7 +124,7 @@ private:
                 set.add(machine_[i].cpu);
             else
                 set = machine_.cpus_of(static_cast<sys::part>(part), static_cast<int>(i));
-            places_.push_back(set);
+            places_.push_back({set, {}});
         }
     }
 
@@ -130,7 +146,7 @@ private:
 
     // Places, or after a ! those that are taken out again of the ones before.
     bool interval() {
-        cpu_set set;
+        written_place set;
         repetition r;
         if (sign('!')) {
             if (!place(set)) return false;
@@ -146,24 +162,25 @@ private:
         return true;
     }
 
-    bool place(cpu_set &set) {
+    bool place(written_place &set) {
         long single = 0;
         if (sign('{')) return list([this, &set] { return resources(set); }) && sign('}');
         if (!number(0, single)) return false;
-        set.add(static_cast<int>(clamp(single)));
+        add(set, clamp_number(single));
         return true;
     }
 
-    bool resources(cpu_set &set) noexcept {
+    bool resources(written_place &set) {
         long first = 0;
         repetition r;
         if (sign('!')) {
             if (!number(0, first)) return false;
-            set = without(set, clamp(first));
+            set.cpus = without(set.cpus, clamp_number(first));
+            std::erase(set.others, clamp_number(first));
             return true;
         }
         if (!number(0, first) || !repeats(r)) return false;
-        for (long i = 0; i < r.length; ++i) set.add(static_cast<int>(clamp(clamp(first) + clamp(i * r.stride))));
+        for (long i = 0; i < r.length; ++i) add(set, clamp_number(first) + i * r.stride);
         return true;
     }
 
@@ -176,7 +193,8 @@ private:
 
     const char *at_;
     const sys::topology &machine_;
-    place_list places_;
+    cpu_set usable_;
+    std::vector<written_place> places_;
 };
 
 // Never destroyed: a program may ask in its last moments.
@@ -187,8 +205,8 @@ place_list &the_list() noexcept {
 
 } // namespace
 
-bool read_places(const char *text, const sys::topology &machine, place_list &places) {
-    return place_reader(text, machine).read(places);
+bool read_places(const char *text, const sys::topology &machine, place_list &places, unusable &left_out) {
+    return place_reader(text, machine).read(places, left_out);
 }
 
 const place_list &places() noexcept { return the_list(); }

@@ -240,10 +240,24 @@ template <bool watched> void run(thread *t, const region &r, unsigned ranks) noe
         give_to_limit(t, taken);
 }
 
+// What a region gets instead of so many ranks. Told once in the process: who asks for them does it again and again.
+[[gnu::cold]] unsigned too_many(thread *t, unsigned wanted) noexcept {
+    static std::atomic<bool> told{false};
+    const bool tells = !told.exchange(true, std::memory_order_relaxed);
+    if (wanted > no_limit) { // the program's number was negative
+        if (tells)
+            sys::warn("num_threads(%d): not a number from 1; the clause has no effect", static_cast<int>(wanted));
+        return ranks_for(t, 0);
+    }
+    if (tells) sys::warn("%u threads asked for: a region can have %u; using that", wanted, most_ranks);
+    return most_ranks;
+}
+
 } // namespace
 
 unsigned ranks_for(thread *t, unsigned wanted) noexcept {
     if (wanted == 1) return 1;
+
     const icvs &icv = icv_of(t);
     if (t->team->active_level >= icv.max_active_levels) return 1;
     unsigned ranks = wanted ? wanted : icv.num_threads ? icv.num_threads : hart_count();
@@ -251,7 +265,9 @@ unsigned ranks_for(thread *t, unsigned wanted) noexcept {
         const unsigned harts = hart_count();
         ranks = ranks < harts ? ranks : harts;
     }
-    return ranks < most_ranks ? ranks : most_ranks;
+    if (ranks <= most_ranks) [[likely]]
+        return ranks;
+    return too_many(t, ranks);
 }
 
 void run_region(thread *t, const region &r) noexcept {

@@ -300,6 +300,27 @@ static void strict(void) {
 }
 void count_me(int *number, int *rank, ...) { (void)number, (void)rank; }
 
+static int ranks_of_number(int number, int by_call) {
+    int ranks = 0;
+    if (by_call) {
+        omp_set_num_threads(number);
+#pragma omp parallel
+#pragma omp master
+        ranks = omp_get_num_threads();
+    } else {
+#pragma omp parallel num_threads(number)
+#pragma omp master
+        ranks = omp_get_num_threads();
+    }
+    return ranks;
+}
+static void num_threads(void) {
+    for (int i = 0; i < 2; i++) printf("ranks %d\n", ranks_of_number(atoi(getenv("NUMBER")), 0));
+}
+static void num_threads_set(void) {
+    for (int i = 0; i < 2; i++) printf("ranks %d\n", ranks_of_number(atoi(getenv("NUMBER")), 1));
+}
+
 static void openacc(void) {
     void (*wait)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "acc_wait_all");
     if (wait) wait();
@@ -319,6 +340,8 @@ int main(int argc, char **argv) {
                {"idle", idle},
                {"show", show},
                {"crowd", crowd},
+               {"num_threads", num_threads},
+               {"num_threads_set", num_threads_set},
                {"overflow_inside", overflow_inside},
                {"deep_inside", deep_inside},
                {"places", places},

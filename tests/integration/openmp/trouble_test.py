@@ -157,9 +157,10 @@ class good_values(unittest.TestCase):
 
     def test_places_may_be_written_in_every_way(self):
         for value in ("threads", " Cores ", "sockets(1)", "ll_caches ( 2 )", "numa_domains", "0", "0,1", "{0},{1}", "{0,1},!{1}",
-                      "{0:2},!1", "{0:4:2,!2}", "{3:4:-1}:2:-4", " { 0 : 2 : 1 } : 2 : 1 "):
+                      "{0:2},!1", "{0:4:2,!2}", "{7:4:-1}:2:-4", " { 0 : 2 : 1 } : 2 : 1 "):
             with self.subTest(value):
-                self.expect("threads 2 ", OMP_PLACES=value)
+                done = run(trouble, "show", OMP_PLACES=value, HWLOC_SYNTHETIC="pu:8")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_binding_reads_as_asked_for(self):
         def answers(**variables):
@@ -193,7 +194,7 @@ class good_values(unittest.TestCase):
         self.assertEqual(shown("ll_caches(2)"), "{0,1,2,3},{4,5,6,7}")
         self.assertEqual(shown("numa_domains"), "{0,1,2,3,4,5,6,7},{8,9,10,11,12,13,14,15}")
         self.assertEqual(shown("sockets"), "{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15}")
-        self.assertEqual(shown("{0:4:2,!2},{14}:2:1,{15:3}"), "{0,4,6},{14},{15},{15}")
+        self.assertEqual(shown("{0:4:2,!2},{14}:2:1,{15:1}"), "{0,4,6},{14},{15},{15}")
         self.assertEqual(shown("{6,7}:4:-2,!{2,3}"), "{6,7},{4,5},{0,1}")
         self.assertEqual(shown("3,!{3},5"), "{5}")
 
@@ -202,6 +203,22 @@ class good_values(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stderr, 'comity: OMP_PLACES="{8000},{8001}:2": not with a processor that the process may use; '
                                       'using no places\n')
+
+    def test_places_that_are_left_out_are_told(self):
+        def told(value):
+            done = run(trouble, "places", OMP_PLACES=value, HWLOC_SYNTHETIC="pu:2")
+            self.assertEqual(done.returncode, 0)
+            return done.stderr
+        if told("threads(1)") or told("{0:2}"):
+            self.skipTest("no hwloc here")
+        for value, what in (("{0},{99}", "processor 99; using the rest (1 of 2 places)"), ("{0:2:-5}", "processor -5; using the rest (1 of 1 places)"),
+                            ("{0}:3:1", "processor 2; using the rest (2 of 3 places)"), ("{0,8},{7,9000,1}", "processor 8 and 2 more; using the rest (2 of 2 places)"),
+                            ("{1},1000000,7", "processor 1000000 and 1 more; using the rest (1 of 3 places)")):
+            with self.subTest(value):
+                self.assertEqual(told(value), f'comity: OMP_PLACES="{value}": the process may not use {what}\n')
+        for value in ("{0,9,!9}", "{0},{9},!{9}", "{0:4:3,!3,!6,!9}"):
+            with self.subTest(value):
+                self.assertEqual(told(value), "")
 
     def test_a_stack_size_holds_for_the_ranks(self):
         def deep(**variables):
@@ -342,6 +359,25 @@ class regions(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (-signal.SIGABRT, "went on\n"))
         self.assertEqual(done.complaints, ["comity: num_threads(strict): 3 threads instead of 64: all of them, please"] * 2)
         self.assertEqual(run(trouble, "strict", LD_PRELOAD=drop_ins).returncode, 0)
+
+    def test_each_thread_has_an_identifier_of_its_own(self):
+        for tls in ("glibc", "donor"):
+            for harts in ("1", "2"):
+                done = self.expect("crowd", OMP_NUM_THREADS="20", OMP_DISPLAY_AFFINITY="true", OMP_AFFINITY_FORMAT="%n %{native_thread_id}",
+                                   COMITY_TLS=tls, COMITY_HARTS=harts)
+                shown = [line.split(" ") for line in done.complaints]
+                self.assertEqual(sorted(int(rank) for rank, _ in shown), list(range(20)))
+                self.assertEqual(len({identifier for _, identifier in shown}), 20)
+
+    def test_numbers_of_threads_that_cannot_be_are_told_once(self):
+        for number, said, ranks in (("-1", "num_threads(-1): not a number from 1; the clause has no effect", 2),
+                                    ("2000000000", "2000000000 threads asked for: a region can have 4096; using that", 4096)):
+            for how in ("num_threads", "num_threads_set"):
+                with self.subTest(number=number, how=how):
+                    done = self.expect(how, OMP_THREAD_LIMIT="64", NUMBER=number)
+                    by_call = how == "num_threads_set"  # omp_set_num_threads(-1) is 1, as in libgomp
+                    self.assertEqual(done.stdout, f"ranks {1 if by_call and ranks == 2 else min(ranks, 64)}\n" * 2)
+                    self.assertEqual(done.complaints, [] if by_call and ranks == 2 else ["comity: " + said])
 
     def test_a_crowd_of_ranks_runs_on_two_harts(self):
         self.assertIn("ranks 1000", self.expect("crowd", OMP_NUM_THREADS="1000").stdout)
