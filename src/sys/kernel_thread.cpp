@@ -156,6 +156,8 @@ void name_kernel_thread(const char *name) noexcept {
 
 int kernel_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
 
+std::uintptr_t thread_identity() noexcept { return static_cast<std::uintptr_t>(::pthread_self()); }
+
 int process_id() noexcept { return ::getpid(); }
 
 std::int64_t thread_cpu_ns(int id) noexcept {

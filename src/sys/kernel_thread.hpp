@@ -47,6 +47,9 @@ COMITY_SHARED void name_kernel_thread(const char *name) noexcept;
 // The calling kernel thread's id, by a system call. Any thread and signal handlers.
 COMITY_SHARED int kernel_thread_id() noexcept;
 
+// What pthread_self says: of a full context, its own, whichever kernel thread carries it.
+COMITY_SHARED std::uintptr_t thread_identity() noexcept;
+
 // The process' id. Any thread and signal handlers.
 COMITY_SHARED int process_id() noexcept;
 

@@ -73,7 +73,7 @@ void value_of(char letter, char *text, std::size_t size) noexcept {
         sys::format_text(text, size, "%d", sys::process_id());
         break;
     case 'i':
-        sys::format_text(text, size, "%d", sys::kernel_thread_id());
+        sys::format_text(text, size, "0x%llx", static_cast<unsigned long long>(sys::thread_identity()));
         break;
     case 'H': {
         char host[65] = "node";
@@ -118,7 +118,7 @@ void add_field(output &out, const char *&format) noexcept {
     const bool right = *format == '.' && (++format, true);
     std::size_t width = 0;
     while (*format >= '0' && *format <= '9') width = width * 10 + static_cast<std::size_t>(*format++ - '0');
-    char text[128];
+    char text[1024]; // a list of processors may be long
     value_of(letter_of(format), text, sizeof text);
     const std::size_t length = std::strlen(text);
     const std::size_t padding = width > length ? width - length : 0;
