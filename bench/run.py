@@ -29,8 +29,34 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
 
 
+class NowLine:
+    """What is being done, on standard error: on a terminal one line that is written over, else, if asked for, a line each."""
+
+    def __init__(self) -> None:
+        self.is_terminal = sys.stderr.isatty()
+        self.is_asked_for = False
+
+    def show(self, text: str) -> None:
+        if self.is_terminal:
+            print(f"\r\x1b[K{text[:100]}", end="", file=sys.stderr, flush=True)
+        elif self.is_asked_for:
+            print(f"{elapsed()} {text}", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self.is_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+NOW = NowLine()
+
+
+def elapsed() -> str:
+    return f"[{time.monotonic() - BEGIN:6.1f} s]"
+
+
 def say(text: str) -> None:
-    print(f"[{time.monotonic() - BEGIN:6.1f} s] {text}", flush=True)
+    NOW.clear()
+    print(f"{elapsed()} {text}", flush=True)
 
 
 def name_of_command(arguments: Sequence[str]) -> str:
@@ -67,6 +93,7 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--prefix", type=shlex.split, default=[], metavar="COMMAND", help="words to put before every program, as "
                         "in --prefix 'taskset -c 2,3'")
     parser.add_argument("--strict", action="store_true", help="exit status 1 when a bar is missed (goals do not count)")
+    parser.add_argument("--progress", action="store_true", help="say on standard error what is being run, also where that is no terminal")
     parser.add_argument("--list", action="store_true", help="list the cases with their bars, and stop")
     given = parser.parse_args(arguments)
     given.programs = given.programs or given.build / "bench"
@@ -168,7 +195,8 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     settings = Settings(programs, given.repeats, given.quick, rate, instructions.available(), given.prefix, given.patience)
     if not settings.count_instructions:
         say("perf may not count instructions here, so they are left out")
-    results = measure_all(Session(settings, contenders, say), cases)
+    results = measure_all(Session(settings, contenders, say, NOW.show), cases)
+    NOW.clear()
 
     shown = replace(suite, cases=cases)
     print("\n" + report.terminal_report(shown, contenders, results))
@@ -182,6 +210,7 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     given = read_arguments(arguments)
+    NOW.is_asked_for = given.progress
     suites = given.suite
     if given.list:
         for suite in suites:

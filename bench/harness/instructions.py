@@ -42,12 +42,17 @@ def available() -> bool:
 
 
 def regions_for(microseconds: float) -> int:
-    """About a fifth of a second's worth."""
-    return max(1, int(0.2e6 / max(microseconds, 1e-3)))
+    """About a twentieth of a second's worth."""
+    return max(1, int(0.05e6 / max(microseconds, 1e-3)))
+
+
+def few_of(regions: int) -> int:
+    """How many the run has that only tells what the start costs; 0: next to a region so long the start is nothing."""
+    return 0 if regions == 1 else max(1, regions // 16)
 
 
 def per_region(counts: Sequence[Optional[int]], regions: int) -> Optional[float]:
-    """From a run of `regions` and one of twice as many: start-up cancels out."""
+    """From two runs, of which the second has so many regions more: start-up cancels out."""
     if len(counts) != 2 or counts[0] is None or counts[1] is None or counts[1] <= counts[0]:
         return None
     return (counts[1] - counts[0]) / regions

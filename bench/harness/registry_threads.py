@@ -85,7 +85,7 @@ def _point(n: int, d: int, order: str) -> Case:
     joined = "" if order == "forward" else ", joined in reverse"
     return Case(point_name(n, d, order), f"N = {n}, D = {d} %{joined}", FORKJOIN, "forkjoin", [], _point_contenders(n, d, order),
                 f"n{n}-d{d}-{order}", "cycles", _point_bars(n, d, order), sampled=False, together="forkjoin", fixed_variant=True,
-                shown=(n, d, order) in SHOWN, quick=["--point-ms", "3"], regions=1_000_000,
+                shown=(n, d, order) in SHOWN, quick=["--point-ms", "3"], regions=250_000,
                 counted=["--n", str(n), "--d", str(d), "--reverse", "0" if order == "forward" else "1"])
 
 
@@ -140,13 +140,13 @@ OTHER_CASES = [
     Case("yield", "yield between two threads", SWITCH, "yield", [],
          [*YIELDING_SUBJECTS, "pthread", "boost_fiber", "argobots", "massivethreads", "qthreads", "go"], "cycles", "cycles",
          [goal(25), ratio(25 / 41, "massivethreads"), ratio(25 / 60, "argobots"), ratio(25 / 147, "boost_fiber"), ratio(25 / 147, "go")],
-         ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
+         ["missed"], sampled=False, regions=500_000, quick=["--budget-s", "0.05"]),
     Case("yield-to", "yield to a thread by name", SWITCH, "yield", ["--direct", "1"], YIELDING_SUBJECTS, "cycles", "cycles",
-         [], ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
+         [], ["missed"], sampled=False, regions=500_000, quick=["--budget-s", "0.05"]),
     Case("yield-tls", "yield between two threads with TLS of their own", SWITCH, "yield", ["--own-tls", "1"], ["comity-full"], "cycles",
-         "cycles", [goal(60, "comity-full")], ["missed"], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
+         "cycles", [goal(60, "comity-full")], ["missed"], sampled=False, regions=500_000, quick=["--budget-s", "0.05"]),
     Case("switch", "direct switch between two stacks", SWITCH, "switch", [], ["comity", "boost_context"], "cycles", "cycles",
-         [goal(14), ratio(1, "boost_context")], sampled=False, regions=2_000_000, quick=["--budget-s", "0.05"]),
+         [goal(14), ratio(1, "boost_context")], sampled=False, regions=500_000, quick=["--budget-s", "0.05"]),
     Case("mutex-16", "mutex, 16 threads, an operation", SYNC, "mutex", ["--threads", "16"], [*SYNC_PEERS, "qthreads"], "ns", "ns",
          [goal(15), ratio(15 / 17, "pthread"), ratio(15 / 13, "go")], ["context_switches"], sampled=False, quick=["--budget-s", "0.1"]),
     _barrier(2, 90, 200, 213, 97),

@@ -19,8 +19,9 @@ def judged_values(outcomes: Mapping[str, Outcome]) -> Dict[str, Value]:
 
 
 def verdict(bar: Bar, case: Case, results: Results) -> Judgement:
-    """A demand on a contender that did not take part is left open."""
-    if bar.who not in results[case.name]:
+    """A demand on a contender that did not take part is left open: one that was not asked for, or whose program is not built."""
+    outcome = results[case.name].get(bar.who)
+    if outcome is None or not (outcome.values or outcome.failures):
         return "n/a", None
     peers = judged_values(results[bar.case]) if bar.case in results else {} if bar.case else None
     return judge(bar, judged_values(results[case.name]), peers)

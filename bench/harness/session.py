@@ -41,10 +41,12 @@ class Outcome:
 
 
 class Session:
-    def __init__(self, settings: Settings, contenders: Mapping[str, Contender], progress: Progress):
+    def __init__(self, settings: Settings, contenders: Mapping[str, Contender], progress: Progress, now: Progress = lambda text: None):
+        """`progress` takes what is to stay, `now` what is being done at the moment."""
         self.settings = settings
         self.contenders = contenders
         self.progress = progress
+        self.now = now
 
     def measure(self, cases: Sequence[Case]) -> Dict[str, Dict[str, Outcome]]:
         """Of cases that are run together (or of one alone): by case, by contender."""
@@ -53,15 +55,18 @@ class Session:
         outcomes = {case.name: {one.name: Outcome() for one in present if one.name in case.contenders} for case in cases}
         chosen = {one.name: self._choose([case for case in cases if one.name in case.contenders], one, outcomes) for one in present}
         runners = [name for name, variant in chosen.items() if variant is not None]
+        label = first.together or first.name
         for number in range(self._rounds(first)):
             shift = number % max(1, len(runners))  # nobody is always first
             for name in runners[shift:] + runners[:shift]:
                 if number == 0 or name not in first.once:
+                    self.now(f"{label}: {name}, {number + 1} of {self._rounds(first)}")
                     self._one_run([case for case in cases if name in case.contenders], name, chosen[name], outcomes)
         if self.settings.count_instructions:
             for case in cases:
                 for name in runners:
-                    if name in outcomes[case.name] and (case.sampled or case.regions > 0) and case.shown:
+                    if name in outcomes[case.name] and (case.sampled or case.regions > 0) and case.shown and name not in case.once:
+                        self.now(f"{case.name}: {name}, instructions")
                         outcomes[case.name][name].instructions = self._instructions(case, chosen[name], outcomes[case.name][name])
         return outcomes
 
@@ -75,9 +80,12 @@ class Session:
             variants = [one for one in variants if one.quick] or variants
         if cases[0].fixed_variant:
             variants = variants[:1]
+        if not variants:
+            self.progress(f"  {cases[0].name} {contender.name}: its program is not built")
         best: Optional[Variant] = variants[0] if len(variants) == 1 else None
         trial: Dict[str, object] = {}
         for variant in variants if len(variants) > 1 else ():
+            self.now(f"{cases[0].name}: {contender.name}, trying {variant.name}")
             run = self._run(cases[0], variant, trial=True)
             trial[variant.name] = run.failure or run.record[cases[0].metric]
             if run.failure is None and (best is None or trial[variant.name] < trial[best.name]):
@@ -85,8 +93,8 @@ class Session:
         for case in cases:
             outcome = outcomes[case.name][contender.name]
             outcome.trial.update(trial)
-            if best is None:
-                outcome.failures += [f"{name}: {why}" for name, why in trial.items()] or ["no program to run"]
+            if best is None:  # or there is no program to run: then it takes no part
+                outcome.failures += [f"{name}: {why}" for name, why in trial.items()]
             else:
                 outcome.variant = best.name
         return best
@@ -140,9 +148,10 @@ class Session:
             return None
         regions = case.regions or instructions.regions_for(median(outcome.values))
         command = [*self._command(case, variant), *case.counted]
-        counts = [instructions.count([*command, "--regions", str(factor * regions)], variant.environment, case.timeout)
-                  for factor in (1, 2)]
-        return instructions.per_region(counts, regions)
+        few = instructions.few_of(regions)
+        counts = [instructions.count([*command, "--regions", str(number)], variant.environment, case.timeout) if number else 0
+                  for number in (few, regions)]
+        return instructions.per_region(counts, regions - few)
 
     def _command(self, case: Case, variant: Variant) -> List[str]:
         rate = ["--rate", f"{self.settings.loop_rate:.9f}"] if case.needs_rate and self.settings.loop_rate > 0 else []

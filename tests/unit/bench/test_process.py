@@ -4,7 +4,7 @@ import time
 import unittest
 
 import harness_path  # noqa: F401
-from harness.instructions import parse_perf, per_region, regions_for
+from harness.instructions import few_of, parse_perf, per_region, regions_for
 from harness.process import clean_environment, last_json_line, run_program, wrong_runtime
 
 
@@ -80,8 +80,9 @@ class Instructions(unittest.TestCase):
         self.assertIsNone(per_region([2500, 1500], 10))
 
     def test_the_number_of_regions_follows_their_length(self):
-        self.assertEqual(regions_for(2.0), 100000)
+        self.assertEqual(regions_for(2.0), 25000)
         self.assertEqual(regions_for(1e9), 1)
+        self.assertEqual([few_of(regions) for regions in (1, 2, 1600)], [0, 1, 100])
 
 
 if __name__ == "__main__":

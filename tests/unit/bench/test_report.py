@@ -61,6 +61,11 @@ class Tables(unittest.TestCase):
         self.assertIn("MISS ≥ 150× libgomp", row[5])
         self.assertIn("SIGSEGV", row[3])
 
+    def test_a_subject_whose_program_is_not_built_misses_nothing(self):
+        absent = results()
+        absent["nested-8x8"]["comity"] = Outcome()
+        self.assertEqual(report.tally(SUITE, absent), {"issue": {"n/a": 1}, "anchor": {"n/a": 1}})
+
     def test_the_section_names_conditions_settings_and_the_plot(self):
         text = report.markdown_report(SUITE, CONTENDERS, results(), {"machine": "a box, 2 cores"}, ["images/nested.png"])
         for part in ("machine: a box, 2 cores", "![Nested regions](images/nested.png)", "libgomp passive", "kernel_threads 2.00"):

@@ -55,6 +55,33 @@ class Sessions(SessionCase):
         self.assertIn("slow: crash", outcomes["libgomp"].failures)
         self.assertEqual(len(outcomes["comity"].values), 3)
 
+    def test_a_contender_without_a_program_takes_no_part(self):
+        said = []
+        made = Session(Settings(Path("/build/bench"), patience=0), {"comity": SUBJECT}, said.append)
+        outcome = made.measure([Case("row", "a row", "group", "none", contenders=("comity",), sampled=False)])["row"]["comity"]
+        self.assertEqual((outcome.values, outcome.failures), ([], []))
+        self.assertEqual(said, ["  row comity: its program is not built"])
+
+    def test_what_is_run_is_said_as_it_begins(self):
+        said = []
+        made = Session(Settings(Path("/build/bench"), repeats=3, patience=0), {"comity": SUBJECT}, lambda text: None, said.append)
+        with mock.patch.object(session, "run_program", lambda *_: Run(record={"us": 1.0})), mock.patch.object(Path, "exists", lambda path: True):
+            made.measure([CASE])
+        self.assertEqual(said, [f"row: comity, {number} of 3" for number in (1, 2, 3)])
+
+    def test_instructions_are_counted_in_few_short_runs_and_not_of_slow_contenders(self):
+        counted = []
+        case = Case("row", "a row", "group", "/prog", contenders=("libgomp", "comity"), sampled=False, regions=1600, once=["libgomp"],
+                    fixed_variant=True)
+
+        def count(command, environment, timeout):
+            counted.append(command[-1])
+            return 1000 + 7 * int(command[-1])
+
+        with mock.patch.object(session.instructions, "count", count):
+            outcomes = self.run_session(lambda variant, command: Run(record={"us": 1.0}), case=case, repeats=3, count_instructions=True)
+        self.assertEqual((counted, outcomes["comity"].instructions, outcomes["libgomp"].instructions), (["100", "1600"], 7, None))
+
     def test_a_record_without_the_metric_is_a_failure(self):
         outcomes = self.run_session(lambda variant, command: Run(record={"other": 1.0}), contenders=(SUBJECT,), repeats=3)
         self.assertEqual(outcomes["comity"].failures, ["printed no us"] * 3)
