@@ -161,8 +161,9 @@ void start() {
     usual_spin.store((said == nobody_said ? options.spin_us : said) * per_us, std::memory_order_relaxed);
     spin.store(usual_spin.load(std::memory_order_relaxed), std::memory_order_relaxed);
     if (options.verbose)
-        sys::warn("%u harts%s%s", options.harts, options.nested ? ", nested parallel regions" : "",
-                  options.chaos ? ", chaos" : "");
+        sys::warn("%u harts%s%s; thread-local storage from %s", options.harts,
+                  options.nested ? ", nested parallel regions" : "", options.chaos ? ", chaos" : "",
+                  provider_name(select_tls_provider()));
     started.store(true, std::memory_order_release); // release[started]
     starting.unlock();
 }

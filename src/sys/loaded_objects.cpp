@@ -40,6 +40,11 @@ const void *library_around(const void *address) noexcept {
     return object && object->l_name && *object->l_name ? object : nullptr; // the program's name is empty
 }
 
+const char *file_around(const void *address) noexcept {
+    const auto *object = static_cast<const link_map *>(library_around(address));
+    return object ? object->l_name : "the program";
+}
+
 void describe_code(const void *address, char *buffer, std::size_t size) noexcept {
     Dl_info found{};
     void *object = nullptr;

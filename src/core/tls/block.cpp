@@ -15,11 +15,32 @@ namespace {
 std::atomic<unsigned> colour{0};
 std::atomic<unsigned> generation{0}; // written by the only thread of a forked child
 
-const char *provider_name(tls_provider provider) noexcept {
-    return provider == tls_provider::donor ? "sleeping threads (donor)" : "the C library's allocator (glibc)";
+// Named in a message only if the user has set it.
+const char *variable(sys::tls_choice asked) noexcept {
+    switch (asked) {
+    case sys::tls_choice::donor:
+        return "COMITY_TLS=donor: ";
+    case sys::tls_choice::glibc:
+        return "COMITY_TLS=glibc: ";
+    case sys::tls_choice::automatic:
+        break;
+    }
+    return "";
 }
 
 } // namespace
+
+const char *provider_name(tls_provider provider) noexcept {
+    switch (provider) {
+    case tls_provider::donor:
+        return "sleeping threads (donor)";
+    case tls_provider::glibc:
+        return "the C library's allocator (glibc)";
+    case tls_provider::none:
+        break;
+    }
+    return "nowhere";
+}
 
 carved_stack carve_stack(std::size_t usable, std::size_t block_size) noexcept {
     constexpr std::size_t line = 64, lines = 4096 / line;
@@ -45,12 +66,12 @@ tls_provider choose_tls_provider(sys::tls_choice asked) noexcept {
     if (!wrong) return first;
     const char *const also_wrong = tls_self_test(second);
     if (!also_wrong) {
-        sys::warn("COMITY_TLS: thread-local storage from %s does not work here (%s); it comes from %s instead",
+        sys::warn("%sthread-local storage from %s does not work here (%s); it comes from %s instead", variable(asked),
                   provider_name(first), wrong, provider_name(second));
         return second;
     }
-    sys::warn("COMITY_TLS: no thread-local storage for contexts: from %s: %s; from %s: %s", provider_name(first), wrong,
-              provider_name(second), also_wrong);
+    sys::warn("%sno thread-local storage for contexts: from %s: %s; from %s: %s", variable(asked), provider_name(first),
+              wrong, provider_name(second), also_wrong);
     return tls_provider::none;
 }
 

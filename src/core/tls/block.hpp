@@ -36,6 +36,8 @@ struct tls_block {
 // Chooses by COMITY_TLS and by the providers' self-tests; the first call does it, others wait for it. A provider that
 // was asked for and fails gives one warning and the other is used. tls_provider::none: there are no full contexts.
 tls_provider select_tls_provider() noexcept;
+// For messages: "thread-local storage from ...".
+const char *provider_name(tls_provider provider) noexcept;
 
 // A block with a stack of at least `stack_size` bytes for the context; nullptr with an error number in `error`:
 // EAGAIN when a limit on threads is reached or no provider works, ENOMEM, EINVAL. errno is kept.

@@ -225,7 +225,8 @@ member *team::warn_of_standstill() noexcept {
     static std::atomic<bool> warned{false};
     if (!warned.exchange(true, std::memory_order_relaxed))
         sys::warn("a parallel region of more threads than harts makes no progress: its threads wait for each other "
-                  "without a library call, and none can get a kernel thread of its own (COMITY_TLS=glibc)");
+                  "without a library call, and none can get a kernel thread of its own (%s)",
+                  sys::get_options().tls == sys::tls_choice::glibc ? "COMITY_TLS=glibc" : "at a limit on threads?");
     return nullptr;
 }
 

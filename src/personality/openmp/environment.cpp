@@ -14,6 +14,7 @@
 #include "personality/openmp/affinity_environment.hpp"
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/places.hpp"
+#include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 #include "sys/process.hpp"
@@ -392,6 +393,12 @@ void read_again() {
     if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
 }
 
+void use_first() noexcept {
+    read_again();
+    if (sys::get_options().verbose)
+        sys::warn("OpenMP: served, by %s", sys::file_around(reinterpret_cast<const void *>(&use_first)));
+}
+
 // Libraries' constructors run before main; the variables that count are those of the program's start.
 __attribute__((constructor)) void read_at_start() noexcept {
     read_environment(process, look_up_securely, sys::get_options().nested);
@@ -417,6 +424,6 @@ void read_environment(process_icvs &into, look_up_function look_up, bool nested)
     reader(into, look_up).read_all(nested);
 }
 
-void refresh_environment() noexcept { refreshing.run(read_again); }
+void refresh_environment() noexcept { refreshing.run(use_first); }
 
 } // namespace comity::openmp

@@ -1,8 +1,10 @@
 #include "personality/pthread/c_library.hpp"
 
 #include "personality/pthread/condition.hpp"
+#include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
 #include "sys/next_symbol.hpp"
+#include "sys/options.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -64,7 +66,10 @@ attribute_word look() noexcept {
         differing_byte([](pthread_condattr_t *a) { pthread_condattr_setclock(a, CLOCK_MONOTONIC); }, monotonic);
     const bool known = plain == -1 && nothing == 0 && at == same && at >= static_cast<int>(sizeof(condition)) &&
                        (shared & monotonic) == 0;
-    if (!known) sys::warn("this C library's condition variables are of an unknown kind; they are left to it");
+    if (!known)
+        sys::warn("this C library's condition variables are of an unknown kind; they are left to it");
+    else if (sys::get_options().verbose)
+        sys::warn("condition variables: served, by %s", sys::file_around(reinterpret_cast<const void *>(&look)));
     return {1, static_cast<std::uint16_t>(known ? at : 0), shared, monotonic};
 }
 

@@ -303,6 +303,14 @@ class regions(unittest.TestCase):
         for line in done.complaints: # there may be none for a hart's kernel thread either
             self.assertRegex(line, "^comity: ")
 
+    def test_verbose_says_what_is_served_and_where_thread_local_storage_comes_from(self):
+        said = run(trouble, "fork_outside", COMITY_VERBOSE="1").stderr
+        self.assertIn(f"comity: OpenMP: served, by {os.path.dirname(drop_in)}/libcomity_openmp.so\n", said)
+        self.assertIn("comity: 2 harts; thread-local storage from sleeping threads (donor)\n", said)
+        said = run(trouble, "fork_outside", COMITY_VERBOSE="1", COMITY_TLS="glibc").stderr
+        if "comity: COMITY_TLS=glibc: thread-local storage from" not in said:  # that is, it does not work here
+            self.assertIn("; thread-local storage from the C library's allocator (glibc)\n", said)
+
     def test_stack_overflow_inside_is_named(self):
         done = self.expect("overflow_inside", -signal.SIGSEGV)
         self.assertEqual(len(done.complaints), 1, done.stderr)

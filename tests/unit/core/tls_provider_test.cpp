@@ -85,8 +85,17 @@ TEST(tls_provider_choice, the_other_is_used_with_one_warning_when_the_first_fail
     const std::string said = testing::internal::GetCapturedStderr();
     set_donor_start_hook(nullptr);
     EXPECT_EQ(said,
-              "comity: COMITY_TLS: thread-local storage from sleeping threads (donor) does not work here (no kernel "
+              "comity: thread-local storage from sleeping threads (donor) does not work here (no kernel "
               "thread can be made: a limit is reached); it comes from the C library's allocator (glibc) instead\n");
+}
+
+TEST(tls_provider_choice, names_the_variable_if_it_is_set) {
+    if (!glibc_blocks()) GTEST_SKIP() << "no glibc blocks here";
+    set_donor_start_hook([] { return EAGAIN; });
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(choose_tls_provider(tls_choice::donor), tls_provider::glibc);
+    EXPECT_EQ(testing::internal::GetCapturedStderr().find("comity: COMITY_TLS=donor: thread-local storage from"), 0U);
+    set_donor_start_hook(nullptr);
 }
 
 TEST(tls_provider_choice, is_none_when_both_fail) {
@@ -94,8 +103,7 @@ TEST(tls_provider_choice, is_none_when_both_fail) {
     set_donor_start_hook([] { return EAGAIN; });
     testing::internal::CaptureStderr();
     EXPECT_EQ(choose_tls_provider(tls_choice::automatic), tls_provider::none);
-    EXPECT_EQ(testing::internal::GetCapturedStderr().find("comity: COMITY_TLS: no thread-local storage for contexts"),
-              0U);
+    EXPECT_EQ(testing::internal::GetCapturedStderr().find("comity: no thread-local storage for contexts"), 0U);
     set_donor_start_hook(nullptr);
 }
 
