@@ -5,6 +5,7 @@
 
 #include <sys/auxv.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "sys/cpu_limits.hpp"
 #include "sys/message.hpp"
@@ -230,7 +231,10 @@ const options &get_options() noexcept {
         const look_up_function look_up = ::getauxval(AT_SECURE) ? from_nowhere : from_environment;
         unsigned cores = read_cpu_limits().usable();
         if (cores > most_harts) cores = most_harts;
-        return parse_options(look_up, report_on_standard_error, nullptr, cores);
+        const options read = parse_options(look_up, report_on_standard_error, nullptr, cores);
+        if (look_up == from_environment && !read.run) // `comity run` has looked itself
+            find_misspelt(::environ, report_on_standard_error, nullptr);
+        return read;
     }();
     return result;
 }

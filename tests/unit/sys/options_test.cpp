@@ -147,6 +147,29 @@ TEST(options, complaints_name_what_is_allowed) {
               "COMITY_STACK_SIZE=\"5\": not a size from 16K to 64G (in bytes, or with K, M or G); using the default");
 }
 
+TEST(options, what_is_written_almost_like_one_is_mistyped) {
+    const auto meant = [](const char *variable) {
+        const char *environment[] = {"HOME=/", variable, nullptr};
+        std::string said;
+        find_misspelt(
+            environment,
+            [](const option &row, const char *complaint, void *data) {
+                *static_cast<std::string *>(data) += std::string(row.variable) + "|" + complaint;
+            },
+            &said);
+        return said.substr(0, said.find('|'));
+    };
+    EXPECT_EQ(meant("COMITY_HART=2"), "COMITY_HARTS");
+    EXPECT_EQ(meant("COMITY_AHRTS=2"), "COMITY_HARTS");
+    EXPECT_EQ(meant("COMITY_HOTTEAMS=2"), "COMITY_HOT_TEAMS");
+    EXPECT_EQ(meant("COMITY_STACK=2"), "COMITY_STACK_SIZE");
+    EXPECT_EQ(meant("COMITY_TL="), "COMITY_TLS");
+    for (const char *other : {"COMITY_HARTS=x", "COMITY_RUN=1", "COMITY_RUNS=1", "COMITY_BLAS=1", "COMITY_PROGRAM=1",
+                              "COMITY_T=1", "COMITY_=1", "COMITY_HART", "XCOMITY_HART=1", "COMITY_HARTS_OF_MINE=1"})
+        EXPECT_EQ(meant(other), "") << other;
+    EXPECT_EQ(meant(("COMITY_" + std::string(100'000, 'S') + "=1").c_str()), "");
+}
+
 TEST(options, the_table_is_complete) {
     for (const option &row : get_option_table()) {
         EXPECT_EQ(std::strncmp(row.variable, "COMITY_", 7), 0);
