@@ -48,7 +48,9 @@ bench_place find_bench(const std::string &prefix) {
     const std::string folder = find_installation().folder;
     return {fmt::format("{}/{}/comity/bench/run.py", prefix, COMITY_DATA_FOLDER),
             folder.empty() ? "" : folder + "/bench",
-            "build the target bench_programs in Comity's sources and install again", false};
+            fmt::format("make install PREFIX={} BUILD_ARGS='--target products bench_programs', in Comity's sources",
+                        prefix),
+            false};
 }
 
 // Debian's own Python has the package that draws the plots, so it goes first.
@@ -68,7 +70,8 @@ int run_bench(const bench_request &request) {
     if (!is_readable(place.harness))
         return fail(fmt::format("the harness {} is missing; install Comity again, or run the comity of a build folder",
                                 place.harness));
-    if (place.programs.empty() || ::access((place.programs + "/support/rate").c_str(), X_OK) != 0)
+    const bool built = !place.programs.empty() && ::access((place.programs + "/support/rate").c_str(), X_OK) == 0;
+    if (request.needs_programs && !built)
         return fail(fmt::format("the benchmark programs are not in {}; to get them: {}", place.programs, place.advice));
     const std::string python = find_python();
     if (python.empty())

@@ -18,7 +18,7 @@ constexpr int exit_bad_usage = 2; // of every command but run, whose codes are e
 
 struct bench_options {
     std::string suite = "threads";
-    bool list = false, quick = false, strict = false;
+    bool list = false, quick = false, progress = false, strict = false;
     std::vector<std::string> only;
     std::string contenders, repeats, patience, json;
 };
@@ -101,6 +101,8 @@ void add_bench(CLI::App &app, bench_options &given) {
         ->option_text("S")
         ->check(CLI::Range(0L, 3600L, "S"));
     bench->add_option("--json", given.json, "Write everything measured to FILE.")->option_text("FILE");
+    bench->add_flag("--progress", given.progress,
+                    "Say on standard error what is being run, also where that is no terminal.");
     bench->add_flag("--strict", given.strict, "Exit code 1 when a promise is missed.");
     bench->footer("Contenders alternate, so that whatever disturbs the machine disturbs them all; the\n"
                   "medians are compared. Peers that are not installed are left out, with a line that\n"
@@ -123,6 +125,7 @@ std::vector<std::string> harness_arguments(const bench_options &given) {
     };
     add_flag("--list", given.list);
     add_flag("--quick", given.quick);
+    add_flag("--progress", given.progress);
     add_flag("--strict", given.strict);
     for (const std::string &text : given.only) add("--only", text);
     add("--contenders", given.contenders);
@@ -152,6 +155,15 @@ int complain(const std::string &command, const std::string &what) {
     return command == "run" ? exit_usage : exit_bad_usage;
 }
 
+// `comity help` and `comity help COMMAND` are the option of that name.
+std::vector<std::string> without_help_command(std::vector<std::string> words) {
+    if (words.empty() || words[0] != "help") return words;
+    words.erase(words.begin());
+    words.resize(std::min<std::size_t>(words.size(), 1));
+    words.emplace_back("--help");
+    return words;
+}
+
 std::string first_line(std::string text) {
     text = text.substr(0, text.find('\n'));
     while (!text.empty() && text.back() == '.') text.pop_back();
@@ -160,7 +172,8 @@ std::string first_line(std::string text) {
 
 } // namespace
 
-int run_command_line(const std::vector<std::string> &words) {
+int run_command_line(const std::vector<std::string> &typed) {
+    const std::vector<std::string> words = without_help_command(typed);
     CLI::App app("Comity makes the parallel libraries of a program share the cores: no\n"
                  "oversubscription, nothing to tune.",
                  "comity");
@@ -169,7 +182,7 @@ int run_command_line(const std::vector<std::string> &words) {
     bench_options bench;
     std::vector<std::string> ignored;
     bool markdown = false;
-    app.set_version_flag("--version", fmt::format("comity {}", comity_version()), "Print the version.");
+    app.set_version_flag("-v,--version", fmt::format("comity {}", comity_version()), "Print the version.");
     app.set_help_flag("-h,--help", "Print this help.");
     app.require_subcommand(1);
     app.formatter(make_help_format("comity COMMAND [OPTIONS]"));
@@ -181,7 +194,7 @@ int run_command_line(const std::vector<std::string> &words) {
     options->add_flag("--markdown", markdown, "Print them as the page docs/configuration.md.");
     for (CLI::App *each : app.get_subcommands({})) each->group("Commands");
     app.footer(
-        "`comity COMMAND --help` says more about a command.\n\nThe usual start: comity run -- PROGRAM ARGUMENTS...\n");
+        "`comity help COMMAND` says more about a command.\n\nThe usual start: comity run -- PROGRAM ARGUMENTS...\n");
 
     std::vector<std::string> ours = words;
     const std::string command = words.empty() || words[0][0] == '-' ? "" : words[0];
@@ -191,17 +204,17 @@ int run_command_line(const std::vector<std::string> &words) {
         const std::size_t program = end < words.size() && words[end] == "--" ? end + 1 : end;
         run.command.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
     }
+    const std::vector<CLI::App *> commands = app.get_subcommands({});
+    const bool known = command.empty() || std::any_of(commands.begin(), commands.end(), [&](const CLI::App *each) {
+                           return each->get_name() == command;
+                       });
+    if (!known) return complain("", fmt::format("there is no command \"{}\"", command));
     try {
         std::reverse(ours.begin(), ours.end()); // CLI11 takes them from the back
         app.parse(ours);
     } catch (const CLI::Success &success) { // help and version
         return app.exit(success);
     } catch (const CLI::ParseError &error) {
-        const std::vector<CLI::App *> commands = app.get_subcommands({});
-        const bool known = command.empty() || std::any_of(commands.begin(), commands.end(), [&](const CLI::App *each) {
-                               return each->get_name() == command;
-                           });
-        if (!known) return complain("", fmt::format("there is no command \"{}\"", command));
         if (words.empty()) {
             fmt::print(stderr, "{}", app.help());
             return exit_bad_usage;
@@ -209,7 +222,7 @@ int run_command_line(const std::vector<std::string> &words) {
         return complain(command, first_line(error.what()));
     }
     if (app.got_subcommand("doctor")) return examine(doctor);
-    if (app.got_subcommand("bench")) return run_bench({harness_arguments(bench)});
+    if (app.got_subcommand("bench")) return run_bench({harness_arguments(bench), !bench.list});
     if (app.got_subcommand("options")) return print_options(markdown);
     if (run.command.empty()) return complain("run", "which program? Its name is missing");
     return run_program(run);

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <string>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -79,6 +81,8 @@ void clean_environment() {
                            ::unsetenv(row.variable);
                        },
                        nullptr, std::getenv("COMITY_HARTS") ? sys::read_cpu_limits().usable() : 0);
+    sys::find_misspelt(
+        ::environ, [](const sys::option &, const char *complaint, void *) { sys::warn("%s", complaint); }, nullptr);
 }
 
 } // namespace comity::cli

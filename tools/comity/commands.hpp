@@ -24,6 +24,7 @@ int examine(const doctor_request &request);
 
 struct bench_request {
     std::vector<std::string> arguments; // of the harness
+    bool needs_programs = true;         // it runs some
 };
 // Returns only when the harness could not be started.
 int run_bench(const bench_request &request);
@@ -32,7 +33,8 @@ int run_bench(const bench_request &request);
 int print_options(bool markdown);
 
 // Checks COMITY_* in the environment: every bad value is reported on standard error as libcomity would, and taken out
-// of the environment, so that the programs that inherit it do not all repeat the complaint.
+// of the environment, so that the programs that inherit it do not all repeat the complaint. Names that are mistyped are
+// reported and stay, for they may be somebody else's.
 void clean_environment();
 
 } // namespace comity::cli

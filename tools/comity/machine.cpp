@@ -36,12 +36,13 @@ bool has_membarrier() {
 }
 
 void examine_environment(machine_report &machine) {
+    const sys::report_function complain = [](const sys::option &, const char *complaint, void *data) {
+        static_cast<machine_report *>(data)->complaints.emplace_back(complaint);
+    };
     machine.options =
-        sys::parse_options([](const char *variable, void *) -> const char * { return std::getenv(variable); },
-                           [](const sys::option &, const char *complaint, void *data) {
-                               static_cast<machine_report *>(data)->complaints.emplace_back(complaint);
-                           },
+        sys::parse_options([](const char *variable, void *) -> const char * { return std::getenv(variable); }, complain,
                            &machine, machine.cpus.usable());
+    sys::find_misspelt(::environ, complain, &machine);
 }
 
 void find_problems(machine_report &machine) {

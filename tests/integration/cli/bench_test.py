@@ -27,7 +27,13 @@ class bench(cli_case):
         result = self.run_comity("bench")
         self.assertEqual(result.returncode, 1)
         self.assertIn(f"are not in {self.prefix}/lib/comity/bench", result.stderr)
-        self.assertIn("bench_programs", result.stderr)
+        self.assertIn(f"make install PREFIX={self.prefix} BUILD_ARGS='--target products bench_programs'", result.stderr)
+
+    def test_the_list_needs_no_programs(self):
+        self.place("prefix/share/comity/bench/run.py", HARNESS)
+        result = self.run_comity("bench", "--list")
+        self.assertEqual((result.returncode, result.stderr), (3, ""))
+        self.assertIn("--list", eval(result.stdout))
 
     def test_an_installation_runs_its_harness_which_writes_no_page(self):
         self.place("prefix/share/comity/bench/run.py", HARNESS)

@@ -74,6 +74,8 @@ class machine(doctor_case):
         self.assertEqual(found["tls_provider"], "donor")
         found = self.examine(env={"COMITY_HARTS": "5"})["machine"]
         self.assertEqual((found["harts"], found["harts_because"]), (5, "COMITY_HARTS"))
+        found = self.examine(env={"COMITY_HART": "2"})["machine"]
+        self.assertIn("did you mean COMITY_HARTS?", found["environment_complaints"][0])
 
     def test_harts_are_shown_where_they_would_be_bound(self):
         cpus = sorted(os.sched_getaffinity(0))

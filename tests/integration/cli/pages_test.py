@@ -28,7 +28,7 @@ class pages(cli_case):
         return result.stdout
 
     def options_of(self, *words):
-        return set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", self.help_of(*words), flags=re.M))
+        return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", self.help_of(*words), flags=re.M))
 
     def test_every_command_has_help_that_fits_the_screen(self):
         for words in ((), *((command,) for command in COMMANDS)):
@@ -39,9 +39,15 @@ class pages(cli_case):
         self.assertEqual(set(re.findall(r"^  (\w+) ", self.help_of(), flags=re.M)) & set(COMMANDS), set(COMMANDS))
         self.assertGreaterEqual(self.options_of("run"), {"--harts", "--bind", "--no-nested", "--stats", "--verbose", "--help"})
 
+    def test_help_is_a_command_too(self):
+        for words in ((), *((command,) for command in COMMANDS)):
+            self.expect(self.run_comity("help", *words), 0, out=self.help_of(*words))
+        self.expect(self.run_comity("help", "frob"), 2, err='there is no command "frob"')
+
     def test_the_version_is_the_projects(self):
         version = re.search(r"project\(comity VERSION ([\d.]+)", read("CMakeLists.txt")).group(1)
-        self.expect(self.run_comity("--version"), 0, out=f"comity {version}\n")
+        for words in ("--version", "-v"):
+            self.expect(self.run_comity(words), 0, out=f"comity {version}\n")
         for name in ("comity", "comity-run", "comity-doctor", "comity-bench"):
             self.assertIn(f'"Comity {version}"', read(f"docs/man/{name}.1"))
 

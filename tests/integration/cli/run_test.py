@@ -123,6 +123,18 @@ class environment(cli_case):
         self.assertRegex(self.inside(env={"COMITY_HARTS": "abc"})[1], r"; using [1-9][0-9]* \(detected\)\n$")
 
 
+    def test_a_mistyped_variable_is_one_line_with_the_right_name(self):
+        for name, meant in (("COMITY_HART", "COMITY_HARTS"), ("COMITY_HATRS", "COMITY_HARTS"), ("COMITY_STACKSIZE", "COMITY_STACK_SIZE"),
+                            ("COMITY_SPIN", "COMITY_SPIN_US"), ("COMITY_VERBOS", "COMITY_VERBOSE"), ("COMITY_TSL", "COMITY_TLS")):
+            seen, said = self.inside(env={name: "2"})
+            self.assertEqual(said, f"comity: {name}: there is no such variable; did you mean {meant}?\n")
+            self.assertEqual(seen[name], "2")
+
+    def test_variables_of_others_are_no_mistakes(self):
+        for name in ("COMITY_BLAS", "COMITY_PROGRAM", "COMITY_EXPECTED_LIBRARY", "COMITY_X", "COMITY_", "COMITY_" + 100 * "S", "COMITYHARTS"):
+            self.assertEqual(self.inside(env={name: "2"})[1], "")
+
+
 class programs_that_cannot_run(cli_case):
     def test_a_missing_program_is_127(self):
         self.expect(self.run_comity("run", "no-such-program"), 127, out="", err="no-such-program: not found in PATH")

@@ -3,7 +3,7 @@ _comity() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'run doctor bench options --help --version' -- "$word"))
+        COMPREPLY=($(compgen -W 'run doctor bench options help --help --version' -- "$word"))
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -43,11 +43,12 @@ _comity() {
         --json) COMPREPLY=($(compgen -f -- "$word")) ;;
         --only | --contenders | --repeats | --patience) ;;
         *)
-            COMPREPLY=($(compgen -W 'threads nested omptasks ompsync npb fftw figures all --list --quick --only --contenders --repeats --patience --json --strict --help' \
+            COMPREPLY=($(compgen -W 'threads nested omptasks ompsync npb fftw figures all --list --quick --only --contenders --repeats --patience --json --progress --strict --help' \
                 -- "$word"))
             ;;
         esac
         ;;
+    help) ((COMP_CWORD > 2)) || COMPREPLY=($(compgen -W 'run doctor bench options' -- "$word")) ;;
     options) COMPREPLY=($(compgen -W '--markdown --help' -- "$word")) ;;
     esac
 }

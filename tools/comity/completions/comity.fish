@@ -1,11 +1,13 @@
 # fish completion for comity
-set --local commands run doctor bench options
+set --local commands run doctor bench options help
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -f
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -a run -d 'Run a program so that its parallel libraries share the cores'
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'Show what Comity detects'
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure Comity against other libraries'
 complete -c comity -n "not __fish_seen_subcommand_from $commands" -a options -d 'List the environment variables'
-complete -c comity -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
+complete -c comity -n "not __fish_seen_subcommand_from $commands" -a help -d 'Print the help of a command'
+complete -c comity -n "not __fish_seen_subcommand_from $commands" -s v -l version -d 'Print the version'
+complete -c comity -n '__fish_seen_subcommand_from help' -f -a 'run doctor bench options'
 complete -c comity -s h -l help -d 'Print the help'
 complete -c comity -n '__fish_seen_subcommand_from run' -l harts -x -d 'How many computations run at the same time'
 complete -c comity -n '__fish_seen_subcommand_from run' -l bind -xa 'none cores numa' -d 'To what harts are bound'
@@ -26,4 +28,5 @@ complete -c comity -n '__fish_seen_subcommand_from bench' -l contenders -x -d 'T
 complete -c comity -n '__fish_seen_subcommand_from bench' -l repeats -x -d 'Runs of each contender and row'
 complete -c comity -n '__fish_seen_subcommand_from bench' -l patience -x -d 'Seconds to wait for a quiet machine'
 complete -c comity -n '__fish_seen_subcommand_from bench' -l json -rF -d 'Write everything measured'
+complete -c comity -n '__fish_seen_subcommand_from bench' -l progress -d 'Say what is being run'
 complete -c comity -n '__fish_seen_subcommand_from bench' -l strict -d 'Exit code 1 when a promise is missed'
