@@ -321,6 +321,17 @@ static void num_threads_set(void) {
     for (int i = 0; i < 2; i++) printf("ranks %d\n", ranks_of_number(atoi(getenv("NUMBER")), 1));
 }
 
+static void task_reduction(void) {
+    long product = 1;
+#pragma omp parallel num_threads(8) reduction(task, * : product)
+    {
+        product *= 2;
+#pragma omp task in_reduction(* : product)
+        product *= 3;
+    }
+    printf("product %ld\n", product);
+}
+
 static void openacc(void) {
     void (*wait)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "acc_wait_all");
     if (wait) wait();
@@ -340,6 +351,7 @@ int main(int argc, char **argv) {
                {"idle", idle},
                {"show", show},
                {"crowd", crowd},
+               {"task_reduction", task_reduction},
                {"num_threads", num_threads},
                {"num_threads_set", num_threads_set},
                {"overflow_inside", overflow_inside},

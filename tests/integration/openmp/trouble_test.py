@@ -368,6 +368,10 @@ class regions(unittest.TestCase):
         self.assertEqual(done.complaints, ["comity: num_threads(strict): 3 threads instead of 64: all of them, please"] * 2)
         self.assertEqual(run(trouble, "strict", LD_PRELOAD=drop_ins).returncode, 0)
 
+    def test_reductions_of_tasks_are_whole_with_fewer_threads(self):
+        for limit in (1, 3, 64):
+            self.assertEqual(self.expect("task_reduction", OMP_THREAD_LIMIT=str(limit)).stdout, f"product {6 ** min(limit, 8)}\n")
+
     def test_each_thread_has_an_identifier_of_its_own(self):
         for tls in ("glibc", "donor"):
             for harts in ("1", "2"):
