@@ -8,9 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+extern void omp_get_partition_place_nums_8_(long *); /* Fortran's, for integer(8) */
+
 static void show(char *line, size_t size) {
     int numbers[1024] = {-1}, n = omp_get_partition_num_places();
-    if (n <= 1024) omp_get_partition_place_nums(numbers);
+    long wide[1024];
+    if (n <= 1024) omp_get_partition_place_nums(numbers), omp_get_partition_place_nums_8_(wide);
+    for (int i = 0; i < n && n <= 1024; i++)
+        if (wide[i] != numbers[i]) numbers[0] = -99;
     char affinity[128];
     omp_capture_affinity(affinity, sizeof affinity, "%A");
     snprintf(line, size, "%d %d %d %d %s", omp_get_thread_num(), omp_get_place_num(), numbers[0], n, affinity);

@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include "personality/openmp/affinity_format.hpp"
+#include "personality/openmp/binding.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/places.hpp"
+#include "personality/openmp/thread.hpp"
 
 using namespace comity::openmp;
 using i32 = std::int32_t;
@@ -105,7 +107,8 @@ COMITY_OMP void omp_get_place_proc_ids_8_(const i64 *place, i64 *ids) noexcept {
 }
 COMITY_OMP void omp_get_partition_place_nums_(i32 *numbers) noexcept { omp_get_partition_place_nums(numbers); }
 COMITY_OMP void omp_get_partition_place_nums_8_(i64 *numbers) noexcept {
-    for (int i = 0; i < omp_get_num_places(); ++i) numbers[i] = i;
+    const placement here = placement_of(current());
+    for (unsigned i = 0; i < here.count; ++i) numbers[i] = static_cast<i64>(here.begin + i);
 }
 
 COMITY_OMP void omp_fulfill_event_(std::intptr_t event) noexcept {
