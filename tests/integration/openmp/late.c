@@ -9,7 +9,9 @@ int main(void) {
     setenv("OMP_SCHEDULE", "guided,5", 1);
     setenv("OMP_MAX_ACTIVE_LEVELS", "7", 1);
     setenv("OMP_PLACES", "threads", 1);
-    CHECK_EQUAL(omp_get_place_num_procs(0), 1); /* the first use */
+    setenv("OMP_MAX_TASK_PRIORITY", "6", 1);
+    CHECK_EQUAL(omp_get_max_task_priority(), 6); /* the first use */
+    CHECK_EQUAL(omp_get_place_num_procs(0), 1);
     CHECK_EQUAL(omp_get_max_threads(), 3);
     int threads = 0, chunk;
 #pragma omp parallel

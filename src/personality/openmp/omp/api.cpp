@@ -115,7 +115,10 @@ int omp_get_cancellation() noexcept {
     (void)current(); // the environment is read for good at the first use
     return process.cancellation;
 }
-int omp_get_max_task_priority() noexcept { return process.max_task_priority; }
+int omp_get_max_task_priority() noexcept {
+    (void)current();
+    return process.max_task_priority;
+}
 
 void omp_fulfill_event(omp_event_handle_t event) noexcept {
     fulfill_event(reinterpret_cast<task *>(static_cast<std::uintptr_t>(event)));
