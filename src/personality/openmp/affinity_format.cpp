@@ -73,7 +73,7 @@ void value_of(char letter, char *text, std::size_t size) noexcept {
         sys::format_text(text, size, "%d", sys::process_id());
         break;
     case 'i':
-        sys::format_text(text, size, "0x%llx", static_cast<unsigned long long>(sys::thread_identity()));
+        sys::format_text(text, size, "%llu", static_cast<unsigned long long>(sys::thread_identity()));
         break;
     case 'H': {
         char host[65] = "node";
