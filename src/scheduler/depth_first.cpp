@@ -12,27 +12,29 @@ namespace comity::scheduler {
 // A program's own thread goes on only on its own carrier, which its child would have. So where other harts could run
 // something meanwhile, it leaves a child for each of them first.
 bool work_stealing::goes_first(const unit *u, const context *creator) noexcept {
-    slot &own = *work_of(creator->on);
-    const std::scoped_lock hold(own.lock);
-    const policy *p = policy_.load(std::memory_order_relaxed);
-    if (!p || !p->by_descent) return false;
     const unit *who = executed_by(creator);
     if (who && u->rank() < who->rank()) return false;
-    return !creator->home || p->by_descent->waiting() + 1 >= most.load(std::memory_order_relaxed);
+    if (!creator->home || alone()) return true;
+    const std::scoped_lock hold(work_of(creator->on)->lock);
+    const policy *p = policy_.load(std::memory_order_relaxed);
+    return p && p->by_descent && p->by_descent->waiting() + 1 >= most.load(std::memory_order_relaxed);
 }
 
 void work_stealing::gives_way(context *creator, unit *u) noexcept {
     slot &own = *work_of(core::current_carrier());
     own.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
-    if (p && p->by_descent) {
-        p->by_descent->add(u, executed_by(creator), true);
-        own.allowance.store(p->by_descent->quota, std::memory_order_relaxed);
+    bool waits = false;
+    if (descent *order = p ? p->by_descent : nullptr) {
+        unit *const who = executed_by(creator);
+        order->add(u, who, true);
+        waits = !affinity_of(creator) && order->line_up(unit_of(creator), who, occasion::ready, 0);
+        own.allowance.store(order->quota, std::memory_order_relaxed);
     } else {
         u->tracked = tracking::none;
     }
     own.lock.unlock();
-    line_up(own, creator, creator, 1, occasion::ready);
+    if (!waits) line_up(own, creator, creator, 1, occasion::ready);
     if (could_use_harts()) call_help(); // without a fence: as push_parent
 }
 

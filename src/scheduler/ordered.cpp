@@ -16,12 +16,6 @@ void run_context(unit *u, carrier *k) noexcept {
     core::resume(k, c);
 }
 
-unit *unit_of(context *c) noexcept {
-    c->self.run = run_context;
-    c->self.set_rank(c->runs ? static_cast<const unit *>(c->runs)->rank() : 0);
-    return &c->self;
-}
-
 class all_locks {
 public:
     all_locks(unit_scheduler::slot *slots, unsigned n) noexcept : slots_(slots), n_(n) {
@@ -41,6 +35,12 @@ private:
 } // namespace
 
 // ---- Units come
+
+unit *work_stealing::unit_of(context *c) noexcept {
+    c->self.run = run_context;
+    c->self.set_rank(c->runs ? static_cast<const unit *>(c->runs)->rank() : 0);
+    return &c->self;
+}
 
 // For whom a context goes on.
 unit *work_stealing::executed_by(const context *c) noexcept {

@@ -115,6 +115,7 @@ private:
     void settle(slot &own) noexcept;
     void hand(policy *p, unit *u, occasion why, unit *creator = nullptr) noexcept;
     unit *executed_by(const context *c) noexcept;
+    static unit *unit_of(context *c) noexcept; // by which a context that may go on stands in a policy
     void take_order(policy *p) noexcept;
     void line_up_delayed(slot &s, context *c, std::uint64_t dummies) noexcept;
     // Depth first: depth_first.cpp.
