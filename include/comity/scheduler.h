@@ -94,8 +94,8 @@ COMITY_API comity_scheduler_t *comity_scheduler_self(void);
  * for more than a quota at once it waits as if it had created a thread that does nothing for each quota in it. What it
  * frees it may allocate again. Others are not charged: under other kinds, in a stackless thread, and without a
  * scheduler both do nothing. Where: anywhere but a signal handler and a scheduler's callback. charge may switch, so not
- * while the caller holds a lock for which others spin, or wait in the kernel; credit never switches. After Narlikar and
- * Blelloch (1998), section 4. */
+ * while the caller holds a lock for which others spin, or wait in the kernel; credit never switches. An allocator may
+ * charge whatever it allocates, for Comity itself, too. After Narlikar and Blelloch (1998), section 4. */
 COMITY_API void comity_scheduler_charge(size_t bytes);
 COMITY_API void comity_scheduler_credit(size_t bytes);
 

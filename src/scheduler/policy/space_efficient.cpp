@@ -2,6 +2,7 @@
 // Pthreads: AsyncDF): the leftmost in the order in which one hart alone would execute the threads. A thread that is
 // created stands immediately left of its creator. Priorities come first: the order holds within one.
 #include "core/spinlock.hpp"
+#include "pool/unit.hpp"
 #include "scheduler/policy/descent.hpp"
 #include "scheduler/policy/serial_order.hpp"
 
@@ -151,6 +152,7 @@ private:
         return p;
     }
     void add_block() noexcept {
+        const uncharged own;
         auto *b = new (std::nothrow) block;
         if (!b) return;
         b->next = std::exchange(blocks_, b);
