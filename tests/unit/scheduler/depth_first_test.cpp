@@ -171,8 +171,7 @@ TEST_P(depth_first, keeps_both_halves_of_a_fork_before_what_its_caller_does_next
 TEST_P(depth_first, runs_what_comes_from_elsewhere_behind_all) {
     const kinds::scope s(GetParam());
     log l;
-    comity::event left;
-    comity::thread outer([&l, &left] {
+    comity::thread outer([&l] {
         comity_thread_t *t = nullptr;
         ASSERT_EQ(comity_thread_create_under(
                       comity_scheduler_self(), nullptr, &t, nullptr,
