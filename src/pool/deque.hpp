@@ -17,10 +17,16 @@
 
 namespace comity::pool {
 
+// Did pop take the item? Perhaps: the other half of pop has to follow at once, and tells.
+enum class popped : std::uint8_t { yes, perhaps, no };
+
 template <class T> class deque {
 public:
     // `shared`: may there be thieves at all? Without any, pop needs no fence.
-    explicit deque(bool shared = true) noexcept : split_(shared ? 0 : never), shared_(shared) {}
+    explicit deque(bool shared = true) noexcept
+        : split_(shared ? 0 : 1),
+          shared_(shared),
+          fenced_(shared && !sys::fences_are_uneven.load(std::memory_order_relaxed)) {}
     deque(const deque &) = delete;
     deque &operator=(const deque &) = delete;
     ~deque() {
@@ -36,14 +42,24 @@ public:
 
     // Owner. The same without growing. False: there may be room all the same.
     [[gnu::always_inline]] bool push_if_room(T *item) noexcept {
+        if (!push_unpublished(item)) [[unlikely]]
+            return false;
+        if (!has_public()) [[unlikely]]
+            publish();
+        return true;
+    }
+    // Owner. The same in two steps, neither of which makes a call: publish() has to follow unless has_public().
+    [[gnu::always_inline]] bool push_unpublished(T *item) noexcept {
         const std::int64_t b = bottom_.load(std::memory_order_relaxed);
         if (b > last_) [[unlikely]]
             return false;
         own_at(b).store(item, std::memory_order_relaxed);
         bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
-        if (top_.load(std::memory_order_relaxed) >= split_.load(std::memory_order_relaxed)) [[unlikely]]
-            publish();
         return true;
+    }
+    // Owner. May thieves see an item? Without any nobody asks.
+    [[gnu::always_inline]] bool has_public() const noexcept {
+        return top_.load(std::memory_order_relaxed) < split_.load(std::memory_order_relaxed);
     }
 
     // Owner. Thieves may take whatever it holds.
@@ -93,6 +109,15 @@ public:
             return false;
         return take_newest(b);
     }
+    // Owner. The same in two steps, the first of which makes no call; perhaps: settle_pop() tells.
+    [[gnu::always_inline]] popped try_pop_if(const T *item) noexcept {
+        const std::int64_t b = bottom_.load(std::memory_order_acquire) - 1; // acquire[deque-bottom]
+        if (b < 0 || own_at(b).load(std::memory_order_relaxed) != item) [[unlikely]]
+            return popped::no;
+        lower_bottom(b);
+        return is_private(b) ? popped::yes : popped::perhaps;
+    }
+    bool settle_pop() noexcept { return take_public(bottom_.load(std::memory_order_relaxed)); }
 
     // Owner. A closed deque takes nothing, until it is opened again: for a scheduler that keeps another order. That
     // costs push nothing, since it finds a top so old that it goes the slow way.
@@ -137,7 +162,7 @@ public:
     }
 
 private:
-    static constexpr std::int64_t closed = INT64_MIN / 2, never = INT64_MAX;
+    static constexpr std::int64_t closed = INT64_MIN / 2;
     static constexpr std::uint32_t nobody = 0; // no generation: the first process is 1
     struct ring {
         std::int64_t mask;
@@ -157,19 +182,25 @@ private:
 
     // It has seen an item at b, the newest: false when a thief was faster. The usual case makes no call.
     [[gnu::always_inline]] bool take_newest(std::int64_t b) noexcept {
-        // A thief may take an older item on the strength of this value: release[deque-bottom].
-        bottom_.store(b, std::memory_order_release);
-        if (!shared_) return true;
-        sys::light_fence();
+        lower_bottom(b);
+        return !shared_ || is_private(b) || take_public(b);
+    }
+    // A thief may take an older item on the strength of this value.
+    void lower_bottom(std::int64_t b) noexcept {
+        bottom_.store(b, std::memory_order_release); // release[deque-bottom]
+    }
+    // After that: is what stood at b the owner's alone? False: perhaps.
+    [[gnu::always_inline]] bool is_private(std::int64_t b) const noexcept {
+        if (fenced_) [[unlikely]]
+            return false;                                    // enter() makes the fence
+        std::atomic_signal_fence(std::memory_order_seq_cst); // seq_cst[uneven]
         // In this order: who sees that a thief has published sees what. acquire[deque-publishing]
-        if (publishing_.load(std::memory_order_acquire) == nobody && b >= split_.load(std::memory_order_relaxed))
-            [[likely]]
-            return true;
-        return take_public(b);
+        return publishing_.load(std::memory_order_acquire) == nobody && b >= split_.load(std::memory_order_relaxed);
     }
 
     // It may be public: of what is, the owner takes the newer half back at once.
     [[gnu::noinline]] bool take_public(std::int64_t b) noexcept {
+        if (!shared_) return true;
         enter();
         bool taken = true;
         if (b < split_.load(std::memory_order_relaxed)) {
@@ -275,7 +306,9 @@ private:
     }
 
     alignas(64) std::atomic<std::int64_t> top_{0}; // raised by whoever takes the oldest item
-    std::atomic<std::int64_t> split_; // what is older is public; moved by the owner, or who publishes for it
+    // What is older is public; moved by the owner, or who publishes for it. Without thieves 1, so that push finds
+    // nothing to publish.
+    std::atomic<std::int64_t> split_;
     std::atomic<std::uint32_t> publishing_{nobody};   // the generation of a thief that publishes for the owner
     alignas(64) std::atomic<std::int64_t> bottom_{0}; // the owner's
     std::atomic<ring *> ring_{nullptr};               // the owner's; null before the first push
@@ -284,7 +317,8 @@ private:
     std::int64_t seen_top_ = 0;                       // the owner's: a value that top had
     std::int64_t last_ = -1;                          // the owner's: the last place to which it may push
     std::atomic<std::uint32_t> busy_{nobody};         // the owner moves `split`: its generation
-    bool shared_;
+    const bool shared_;
+    const bool fenced_; // each pop needs a fence
 };
 
 } // namespace comity::pool

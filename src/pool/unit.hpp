@@ -174,8 +174,9 @@ struct unit_scheduler : core::sched {
     }
     // Not as many harts as may be are here, and none is wanted yet?
     bool could_use_harts() const noexcept {
-        constexpr std::uint64_t harts_and_wanted = one_pin - 1; // any wanted one makes it more than there are harts
-        return (account.load(std::memory_order_relaxed) & harts_and_wanted) < most.load(std::memory_order_relaxed);
+        // Without the pins; any wanted one makes it more than there are harts.
+        constexpr std::uint64_t to_top = std::uint64_t{1} << 16;
+        return account.load(std::memory_order_relaxed) * to_top < most.load(std::memory_order_relaxed) * to_top;
     }
     // A unit that lives was created and has not ended; only a unit that lives, or the registrant, creates others. So
     // when the sum of those that ended, read first, equals the sum of those created, none lived in between. The
