@@ -7,8 +7,7 @@ namespace bench {
 
 template <class Join> long fib_pair(int n, Join join) {
     if (n < 2) return n;
-    long one = 0, other = 0;
-    join([&] { one = fib_pair(n - 1, join); }, [&] { other = fib_pair(n - 2, join); });
+    const auto [one, other] = join([&] { return fib_pair(n - 1, join); }, [&] { return fib_pair(n - 2, join); });
     return one + other;
 }
 

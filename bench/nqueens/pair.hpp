@@ -13,9 +13,8 @@ template <class Join> long try_squares(board rows, unsigned all, unsigned square
     if (std::popcount(squares) == 1) return nqueens_pair(rows.with(squares), all, join);
     unsigned low = 0;
     for (int i = std::popcount(squares) / 2; i > 0; --i) low |= (squares & ~low) & -(squares & ~low);
-    long one = 0, other = 0;
-    join([&] { one = try_squares(rows, all, low, join); },
-         [&] { other = try_squares(rows, all, squares & ~low, join); });
+    const auto [one, other] = join([&] { return try_squares(rows, all, low, join); },
+                                   [&] { return try_squares(rows, all, squares & ~low, join); });
     return one + other;
 }
 

@@ -10,9 +10,8 @@ template <class Join> long uts_pair(const uts_node &node, int deepest, Join join
 template <class Join> long uts_children(const uts_node &node, int deepest, int from, int to, Join join) {
     if (to - from == 1) return uts_pair(node.child(from), deepest, join);
     const int middle = from + (to - from) / 2;
-    long one = 0, other = 0;
-    join([&] { one = uts_children(node, deepest, from, middle, join); },
-         [&] { other = uts_children(node, deepest, middle, to, join); });
+    const auto [one, other] = join([&] { return uts_children(node, deepest, from, middle, join); },
+                                   [&] { return uts_children(node, deepest, middle, to, join); });
     return one + other;
 }
 

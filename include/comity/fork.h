@@ -13,6 +13,16 @@
 extern "C" {
 #endif
 
+/* Without the detour over the table of procedure linkage: two jumps of some 120 instructions. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define COMITY_FORK_API COMITY_API __attribute__((noplt))
+#endif
+#endif
+#ifndef COMITY_FORK_API
+#define COMITY_FORK_API COMITY_API
+#endif
+
 /* Calls f(a) and g(b), neither of them NULL, possibly at the same time, and returns when both have returned. f runs in
  * the caller; g in the caller too, after f, or on another hart, where it is nobody's thread (comity_thread_self gives
  * NULL). Where: any thread, context; outside a scheduler of threads it opens one meanwhile (comity_threads_begin), in a
@@ -22,7 +32,7 @@ COMITY_API void comity_fork_join(void (*f)(void *), void *a, void (*g)(void *), 
 /* The same in two steps, so that a compiler may inline what stands between them:
  *
  *     comity_fork_t fork;
- *     if (!comity_fork_begin(&fork, g, b)) { comity_fork_join(f, a, g, b); return; }
+ *     comity_fork_begin(&fork, g, b);
  *     f(a);
  *     if (comity_fork_end(&fork)) g(b);
  */
@@ -30,13 +40,12 @@ typedef struct comity_fork {
     COMITY_ALIGN(8) unsigned char opaque_[64];
 } comity_fork_t;
 
-/* Offers g(b) to other harts. Returns 1, and then comity_fork_end must follow in the same context, forks within forks
- * in reverse order; 0 where nobody could take it: then nothing has begun. Where: any thread, context. Never switches.
- */
-COMITY_API int comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b);
-/* Returns 1 when nobody has taken g, and nobody will: the caller should call it; 0 after somebody has, and g has
- * returned. May switch. */
-COMITY_API int comity_fork_end(comity_fork_t *fork);
+/* Offers g(b) to other harts. comity_fork_end must follow in the same context, forks within forks in reverse order.
+ * Where: as comity_fork_join. May switch only where it opens a scheduler. */
+COMITY_FORK_API void comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b);
+/* Returns 1 when nobody has taken g, and nobody will: the caller should call it; 0 when g has returned, on another hart
+ * or, where comity_fork_begin opened a scheduler, in here. May switch. */
+COMITY_FORK_API int comity_fork_end(comity_fork_t *fork);
 
 #ifdef __cplusplus
 }

@@ -419,6 +419,7 @@ void init_carrier(carrier *k) noexcept {
     k->work_slot = work_slot();
     k->caught = caught_here();
     k->transition.on = k;
+    k->transition.self.forks = INT32_MIN;
     k->transition.state = context_state::running;
     k->kernel_id = sys::kernel_thread_id();
     give_signal_stack();

@@ -34,7 +34,10 @@ struct exception_state {
 
 // The unit that stands for a context where units are kept, and in the bytes behind it:
 struct context_unit : unit {
-    std::uint32_t forks = 0; // how many fork-join pairs are open on its stack; whoever runs on the context
+    // How many fork-join pairs are open on its stack; whoever runs on the context. Transition contexts, where there are
+    // to be none, begin below 0.
+    std::int32_t forks = 0;
+    bool is_in_fork() const noexcept { return forks > 0; }
 };
 } // namespace comity::core
 

@@ -13,14 +13,24 @@ namespace comity {
 
 using core::carrier;
 using core::context;
+using pool::popped;
+using run_function_t = void (*)(unit *, carrier *) noexcept;
 using slot = unit_scheduler::slot;
 
 namespace {
 
-struct second_half : unit { // on the stack of whoever forked
+// On the stack of whoever forked.
+struct second_half : unit {
+    enum class way : std::uint8_t {
+        usual,
+        counted, // as a unit that was created
+        opening, // the pair opened the scheduler
+        refused, // nobody else may have it: it stands in no queue
+    };
+    second_half(run_function_t run_half, void (*g)(void *), void *b) noexcept : fn(g), arg(b) { run = run_half; }
+    way how = way::usual;
     void (*fn)(void *);
     void *arg;
-    const unit_scheduler *owner; // null: counted
     end_word end;
 };
 
@@ -61,27 +71,108 @@ void run_half(unit *u, carrier *k) noexcept {
     finish(h, c, k);
 }
 
-// A scheduler that was opened for the caller's first thread ends when he joins the last one, also in the first half; so
-// the second half, which nobody else may outlive there, counts as a unit.
-[[gnu::noinline]] bool count_if_it_must(second_half *h, slot *w, const carrier *k) noexcept {
-    if (w->owner->registrant != k->current) return false;
-    w->add_created();
-    h->owner = nullptr;
-    return true;
+// ---- Begin. Each step ends with the next one: the usual case needs no frame.
+
+[[gnu::noinline]] void refuse(second_half *h) noexcept { h->how = second_half::way::refused; }
+
+[[gnu::noinline, gnu::cold]] void call_help(unit_scheduler *s) noexcept { s->hooks->units->call_help(s); }
+
+[[gnu::noinline]] void publish(slot *w) noexcept {
+    w->fresh.publish();
+    if (w->owner->could_use_harts()) call_help(w->owner);
 }
 
-// Another hart has the half, or it is counted.
-[[gnu::noinline]] int end_slowly(second_half *h, slot *w) noexcept {
-    const bool counted = !h->owner, back = counted && w->fresh.pop_if(h);
+// The deque is full, or closed. May switch.
+[[gnu::noinline]] void offer_slowly(second_half *h, slot *w) noexcept {
+    if (w->owner->push(*w, h)) return;
+    if (h->how == second_half::way::counted) w->add_ended();
+    if (h->how == second_half::way::opening) end_default_scheduler(w->owner);
+    refuse(h);
+}
+
+[[gnu::always_inline]] inline void offer_by(second_half *h, slot *w, unit_scheduler *s) noexcept {
+    if (!w->fresh.push_unpublished(h)) [[unlikely]]
+        return offer_slowly(h, w);
+    if (!w->fresh.has_public()) [[unlikely]]
+        return publish(w);
+    if (s->could_use_harts()) [[unlikely]]
+        return call_help(s);
+}
+
+// A scheduler that was opened for the caller's first thread ends when he joins the last one, also in the first half; so
+// the second half, which nobody else may outlive there, counts as a unit.
+[[gnu::noinline]] void offer_counted(second_half *h, slot *w, const context *c) noexcept {
+    if (w->owner->registrant == c) {
+        w->add_created();
+        h->how = second_half::way::counted;
+    }
+    offer_by(h, w, w->owner);
+}
+
+[[gnu::always_inline]] inline void offer(second_half *h, slot *w, context *c) noexcept {
+    if (++c->self.forks < 0) [[unlikely]] // on a transition context
+        return refuse(h);
+    unit_scheduler *s = w->owner;
+    if (s->implicit) [[unlikely]]
+        return offer_counted(h, w, c);
+    offer_by(h, w, s);
+}
+
+// In a context with TLS of its own, or outside every scheduler of threads.
+[[gnu::noinline]] void offer_anywhere(second_half *h) noexcept {
+    const carrier *k = core::current_carrier();
+    if (!(k && (work_of(k) || core::on_transition(k))) && open_default_scheduler()) h->how = second_half::way::opening;
+    context *c = core::adopt()->current;
+    if (slot *w = work_of(c->on)) return offer(h, w, c);
+    ++c->self.forks;
+    refuse(h);
+}
+
+// ---- End
+
+// Who opened the scheduler ends it, and therefore both halves before.
+int end_opened(second_half *h, slot *w) noexcept {
+    if (w->fresh.pop_if(h))
+        h->fn(h->arg);
+    else
+        h->end.wait();
+    end_default_scheduler(work_of(core::current_carrier())->owner);
+    return 0;
+}
+
+int end_counted(second_half *h, slot *w) noexcept {
+    const bool back = w->fresh.pop_if(h);
     if (!back) h->end.wait();
-    if (!counted) return 0;
     unit_scheduler *s = w->owner;
     work_of(core::current_carrier())->add_ended();
     if (s->all_ended()) end_default_scheduler(s);
     return back;
 }
 
-second_half &half(comity_fork_t *f) noexcept { return *reinterpret_cast<second_half *>(f); }
+// Another hart has the half, or it is an unusual one.
+[[gnu::noinline]] int end_slowly(second_half *h, slot *w) noexcept {
+    switch (h->how) {
+    case second_half::way::refused:
+        return 1;
+    case second_half::way::opening:
+        return end_opened(h, w);
+    case second_half::way::counted:
+        return end_counted(h, w);
+    case second_half::way::usual:
+        break;
+    }
+    if (w->fresh.pop_if(h)) return 1;
+    h->end.wait();
+    return 0;
+}
+
+// In a context with TLS of its own.
+[[gnu::noinline]] int end_anywhere(second_half *h) noexcept { return end_slowly(h, work_of(core::current_carrier())); }
+
+// It was taken from the end of the deque, where a thief may take it, too.
+[[gnu::noinline]] int end_doubtfully(second_half *h, slot *w) noexcept {
+    return w->fresh.settle_pop() ? 1 : end_slowly(h, w);
+}
 
 } // namespace
 
@@ -91,44 +182,38 @@ using namespace comity;
 
 extern "C" {
 
-int comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b) {
+void comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b) {
     static_assert(sizeof(second_half) <= sizeof(comity_fork_t));
-    const carrier *k = core::current_carrier();
-    slot *w = k ? work_of(k) : nullptr;
-    if (!w || core::on_transition(k)) [[unlikely]]
-        return 0;
-    auto *h = new (fork) second_half;
-    h->run = run_half;
-    h->fn = g;
-    h->arg = b;
-    h->owner = w->owner;
-    const bool counted = w->owner->implicit && count_if_it_must(h, w, k);
-    if (w->owner->push(*w, h)) [[likely]] {
-        ++k->current->self.forks;
-        return 1;
-    }
-    if (counted) w->add_ended();
-    return 0;
+    auto *h = new (fork) second_half(run_half, g, b);
+    auto *w = static_cast<slot *>(core::work_at_hand());
+    if (!w) [[unlikely]]
+        return offer_anywhere(h);
+    offer(h, w, core::current_context());
 }
 
 int comity_fork_end(comity_fork_t *fork) {
-    second_half &h = half(fork);
-    context *c = core::current_context();
-    --c->self.forks;
-    slot *w = work_of(c->on);
-    if (w->owner == h.owner && w->fresh.pop_if(&h)) [[likely]]
+    auto *h = reinterpret_cast<second_half *>(fork);
+    --core::current_context()->self.forks;
+    auto *w = static_cast<slot *>(core::work_at_hand());
+    if (!w) [[unlikely]]
+        return end_anywhere(h);
+    if (h->how != second_half::way::usual) [[unlikely]]
+        return end_slowly(h, w);
+    switch (w->fresh.try_pop_if(h)) {
+    case popped::yes:
         return 1;
-    return end_slowly(&h, w);
+    case popped::perhaps:
+        return end_doubtfully(h, w);
+    case popped::no:
+        break;
+    }
+    return end_slowly(h, w);
 }
 
 void comity_fork_join(void (*f)(void *), void *a, void (*g)(void *), void *b) {
     comity_fork_t fork;
-    const carrier *k = core::current_carrier();
-    const bool outside = !(k && (work_of(k) || core::on_transition(k)));
-    unit_scheduler *opened = outside ? open_default_scheduler() : nullptr;
-    const bool begun = comity_fork_begin(&fork, g, b);
+    comity_fork_begin(&fork, g, b);
     f(a);
-    if (!begun || comity_fork_end(&fork)) g(b);
-    if (opened) end_default_scheduler(opened);
+    if (comity_fork_end(&fork)) g(b);
 }
 }

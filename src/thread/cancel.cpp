@@ -19,7 +19,8 @@ int cancel_here() noexcept {
     thread_extension *x = t ? extension_of(t) : nullptr;
     if (!is_cancelled(x) || t->how == COMITY_TECHNIQUE_STACKLESS) return 0;
     if (t->unwinds()) return ECANCELED;
-    if (core::current_context()->self.forks != 0) return 0; // a half of a fork must return; it takes effect after that
+    if (core::current_context()->self.is_in_fork())
+        return 0; // a half of a fork must return; it takes effect after that
     comity_thread_exit(COMITY_THREAD_CANCELLED);
 }
 

@@ -20,7 +20,7 @@ struct interruption {
 // The thread that runs on `c`, the calling context, which holds a hart, if a request may end its wait; else null.
 [[gnu::always_inline]] inline thread *thread_to_interrupt(const core::context *c) noexcept {
     thread *t = thread_of(c);
-    if (!t || t->how == COMITY_TECHNIQUE_STACKLESS || (c->self.forks != 0 && !t->unwinds())) return nullptr;
+    if (!t || t->how == COMITY_TECHNIQUE_STACKLESS || (c->self.is_in_fork() && !t->unwinds())) return nullptr;
     const thread_extension *x = extension_of(t);
     constexpr std::uintptr_t never = thread_extension::disabled | thread_extension::ending;
     return x && (x->state.load(std::memory_order_relaxed) & never) != 0 ? nullptr : t;

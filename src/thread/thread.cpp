@@ -405,7 +405,7 @@ void comity_thread_yield(void) {
 void comity_thread_exit(void *result) {
     const context *c = core::current_context();
     thread *t = thread_of(c);
-    if (c && c->self.forks != 0)
+    if (c && c->self.is_in_fork())
         sys::fatal("comity_thread_exit", "it was called in a half of a fork (comity::join, comity_fork_begin … "
                                          "comity_fork_end), which must return: the other half is still to be joined");
     if (!t) sys::fatal("comity_thread_exit", "the caller is not a thread of Comity");

@@ -29,7 +29,8 @@ bool may_run_on(const context *c) noexcept {
     // comity_thread_exit leaves all handlers of exceptions, and those of the joiner are not the thread's; nor are the
     // exceptions that are on their way through it, or the forks that are open on it.
     const core::exception_state *e = core::caught_by(c);
-    if ((reinterpret_cast<std::uintptr_t>(e->caught) | e->uncaught | c->self.forks) != 0) return false;
+    if ((reinterpret_cast<std::uintptr_t>(e->caught) | e->uncaught | static_cast<std::uint32_t>(c->self.forks)) != 0)
+        return false;
     // ThreadSanitizer keeps a stack of calls of its own, which leave_joiner would upset.
     return !core::orders_switches && static_cast<std::byte *>(__builtin_frame_address(0)) > floor;
 }

@@ -85,6 +85,53 @@ TEST(fork_join, what_a_half_throws_is_thrown_again) {
     }
 }
 
+// Counts how many of its kind there are.
+struct counted {
+    inline static std::atomic<int> living{0};
+    explicit counted(int v) : value(v) { ++living; }
+    counted(counted &&other) noexcept : value(other.value) { ++living; }
+    ~counted() { --living; }
+    int value;
+};
+
+TEST(fork_join, returns_what_both_return_whoever_runs_them) {
+    const comity::threads scope;
+    for (int i = 0; i < 200; ++i) {
+        const auto [a, b] = comity::join(
+            [&] {
+                if (i % 2) comity::this_thread::yield(); // then somebody may take the other half
+                return counted(i);
+            },
+            [&] { return counted(-i); });
+        EXPECT_EQ(a.value, i);
+        EXPECT_EQ(b.value, -i);
+        EXPECT_EQ(counted::living, 2);
+    }
+    for (const bool first_throws : {false, true})
+        for (int i = 0; i < 200; ++i)
+            EXPECT_THROW(comity::join(
+                             [&] {
+                                 comity::this_thread::yield();
+                                 if (first_throws) throw std::runtime_error("f");
+                                 return counted(i);
+                             },
+                             [&] {
+                                 if (!first_throws) throw std::runtime_error("g");
+                                 return counted(i);
+                             }),
+                         std::runtime_error);
+    EXPECT_EQ(counted::living, 0);
+    const auto [text, number] = comity::join([] { return std::string("outside"); }, [] { return 1L; });
+    EXPECT_EQ(text.size(), 7U * static_cast<unsigned>(number));
+}
+
+TEST(fork_join, divides_in_threads_with_tls_of_their_own) {
+    const comity::threads scope;
+    long in_thread = 0;
+    comity::thread({.own_tls = true}, [&] { in_thread = fib(18); }).join();
+    EXPECT_EQ(in_thread, 2584);
+}
+
 TEST(fork_join, throws_outside_a_scope_too) {
     EXPECT_THROW(comity::join([] {}, [] { throw std::logic_error("g"); }), std::logic_error);
 }
@@ -104,8 +151,13 @@ TEST(fork_join, the_c_interface_calls_both) {
     const auto set = [](void *p) { *static_cast<int *>(p) = 1; };
     comity_fork_join(set, &f, set, &g);
     EXPECT_EQ(f + g, 2);
-    comity_fork_t fork;
-    EXPECT_EQ(comity_fork_begin(&fork, set, &g), 0) << "outside a scheduler of threads nobody could take it";
+    f = g = 0;
+    comity_fork_t fork; // in two steps, outside a scheduler of threads, too
+    comity_fork_begin(&fork, set, &g);
+    set(&f);
+    if (comity_fork_end(&fork)) set(&g);
+    EXPECT_EQ(f + g, 2);
+    EXPECT_EQ(comity_sched_current(), nullptr) << "the fork ends what it opened";
 }
 
 TEST(fork_join, the_first_half_may_join_the_last_thread_where_nobody_opened_a_scheduler) {
