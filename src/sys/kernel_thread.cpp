@@ -4,7 +4,6 @@
 #include <ctime>
 #include <initializer_list>
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -44,13 +43,13 @@ constexpr unsigned rseq_signature = 0xd428bc00;
 // The C library's pthread_create, past every preloaded one. Under a sanitizer its interceptor must see the thread.
 create_function real_create() noexcept {
     if (sanitized) return ::pthread_create;
-    static const auto found = reinterpret_cast<create_function>(::dlsym(RTLD_NEXT, "pthread_create"));
+    static const auto found = reinterpret_cast<create_function>(find_in_c_library("pthread_create"));
     return found ? found : ::pthread_create;
 }
 
 join_function real_join() noexcept {
     if (sanitized) return ::pthread_join;
-    static const auto found = reinterpret_cast<join_function>(::dlsym(RTLD_NEXT, "pthread_join"));
+    static const auto found = reinterpret_cast<join_function>(find_in_c_library("pthread_join"));
     return found ? found : ::pthread_join;
 }
 

@@ -15,7 +15,7 @@ std::size_t physical_memory() noexcept;
 
 // `size` bytes, rounded up to pages, of zeroed memory that takes no physical memory before it is touched; nullptr when
 // the kernel gives none.
-void *map_pages(std::size_t size) noexcept;
+COMITY_SHARED void *map_pages(std::size_t size) noexcept;
 // Gives back [address, address + size) as map_pages made it, or whole pages of it.
 void unmap_pages(void *address, std::size_t size) noexcept;
 // Drops the contents of whole pages: they read as zero afterwards, and their physical memory is free. For caches.

@@ -4,12 +4,19 @@
 
 #include <type_traits>
 
+#include "sys/c_library.hpp"
+
 namespace comity::sys {
 
 static_assert(std::is_same_v<pthread_once_t, int> && PTHREAD_ONCE_INIT == 0);
 static_assert(std::is_same_v<pthread_key_t, unsigned>);
 
-void once::run(void (*function)()) noexcept { pthread_once(&state_, function); }
+// Not a preloaded one, which may be Comity's own and need what this makes.
+void once::run(void (*function)()) noexcept {
+    using once_function = int (*)(int *, void (*)());
+    static const auto found = reinterpret_cast<once_function>(find_in_c_library("pthread_once"));
+    (found ? found : ::pthread_once)(&state_, function);
+}
 
 bool at_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
     return pthread_atfork(before, parent, child) == 0;

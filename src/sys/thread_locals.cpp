@@ -1,0 +1,113 @@
+#include "sys/thread_locals.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "sys/c_library.hpp"
+
+namespace comity::sys {
+namespace {
+
+// One object's variables: what they are at first, and where a thread has them.
+struct variables {
+    const std::byte *image = nullptr;
+    std::size_t filled = 0, size = 0; // of the image; the rest is zero
+    std::ptrdiff_t offset = 0;        // from the thread pointer, the same in every thread
+};
+
+// All that is renewed. Under the dynamic linker's lock, which dl_iterate_phdr holds.
+struct known {
+    static constexpr unsigned most = 128;
+    variables all[most];
+    unsigned count = 0;
+    bool complete = false; // else there are more, or some that each thread has elsewhere
+    unsigned long long added = 0, removed = 0;
+} cache;
+
+std::uintptr_t thread_pointer() noexcept { return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()); }
+
+void renew(const variables &v, std::byte *at) noexcept {
+    std::memcpy(at, v.image, v.filled);
+    std::memset(at + v.filled, 0, v.size - v.filled);
+}
+
+bool begins_with(const char *name, const char *prefix) noexcept {
+    return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
+}
+
+// The C library's state of the kernel thread under the storage, and Comity's, stay.
+bool is_kept(const char *path) noexcept {
+    const char *slash = std::strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (const char *prefix : {"libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libcomity"})
+        if (begins_with(name, prefix)) return true;
+    static const char *const own = [] {
+        Dl_info info{};
+        return ::dladdr(reinterpret_cast<void *>(&renew), &info) && info.dli_fname ? info.dli_fname : "";
+    }();
+    const char *own_slash = std::strrchr(own, '/');
+    // The drop-ins lie in the folder `comity` beside this library.
+    const std::size_t folder = own_slash ? static_cast<std::size_t>(own_slash - own) + 1 : 0;
+    return slash && folder != 0 && std::strncmp(path, own, folder) == 0 && begins_with(path + folder, "comity/");
+}
+
+// Storage that was set up with the thread lies beside its thread pointer, on the side that the machine's ABI says; what
+// a library got that was loaded later lies elsewhere.
+bool is_beside(const std::byte *data) noexcept {
+    constexpr std::ptrdiff_t far = 256 << 10;
+    const std::ptrdiff_t offset =
+        static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(data) - thread_pointer());
+    return offset > -far && offset < far;
+}
+
+int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
+    bool &first = *static_cast<bool *>(first_time);
+    if (first) {
+        first = false;
+        if (cache.complete && cache.added == object->dlpi_adds && cache.removed == object->dlpi_subs) {
+            for (unsigned i = 0; i < cache.count; ++i)
+                renew(cache.all[i], reinterpret_cast<std::byte *>(thread_pointer()) + cache.all[i].offset);
+            return 1;
+        }
+        cache.count = 0;
+        cache.complete = true;
+        cache.added = object->dlpi_adds;
+        cache.removed = object->dlpi_subs;
+    }
+    auto *data = static_cast<std::byte *>(object->dlpi_tls_data);
+    if (!data && object->dlpi_tls_modid != 0) cache.complete = false; // this thread has not come to use them
+    if (!data || is_kept(object->dlpi_name ? object->dlpi_name : "")) return 0;
+    for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+        const auto &part = object->dlpi_phdr[i];
+        if (part.p_type != PT_TLS) continue;
+        const variables v{reinterpret_cast<const std::byte *>(object->dlpi_addr + part.p_vaddr), part.p_filesz,
+                          part.p_memsz,
+                          static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(data) - thread_pointer())};
+        renew(v, data);
+        if (is_beside(data) && cache.count < known::most)
+            cache.all[cache.count++] = v;
+        else
+            cache.complete = false;
+    }
+    return 0;
+}
+
+} // namespace
+
+bool destroy_thread_locals() noexcept {
+    static const auto call = reinterpret_cast<void (*)()>(find_symbol("__call_tls_dtors"));
+    if (!call) return false;
+    call();
+    return true;
+}
+
+void renew_thread_locals() noexcept {
+    bool first = true;
+    ::dl_iterate_phdr(visit, &first);
+}
+
+} // namespace comity::sys
