@@ -102,6 +102,7 @@ struct alignas(64) carrier {
     // A context that runs on the transition context's stack (call_on_transition); null: none does.
     context *guest = nullptr;
     bool adopted = false;
+    bool settled = false; // the context there is not displaced now; the carrier's, also in a signal handler
     bool lends_stack = false; // the transition stack has the default size, so that a context may have it
     context transition;
     context *native = nullptr; // adopted: the thread's own computation

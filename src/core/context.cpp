@@ -155,12 +155,30 @@ std::byte *middle(std::byte *bottom, void *top) noexcept {
     return bottom + (static_cast<std::byte *>(top) - bottom) / 2;
 }
 
+// Making and freeing storage waits for kernel threads: the watch must not take that for a wait of the program's.
+class settled {
+public:
+    settled() noexcept : k_(current_carrier()) { set(true); }
+    ~settled() { set(false); }
+    settled(const settled &) = delete;
+    settled &operator=(const settled &) = delete;
+
+private:
+    void set(bool to) const noexcept {
+        std::atomic_signal_fence(std::memory_order_seq_cst); // with the handler: seq_cst[settled]
+        if (k_) k_->settled = to;
+        std::atomic_signal_fence(std::memory_order_seq_cst); // seq_cst[settled]
+    }
+    carrier *k_;
+};
+
 context *create_full(std::size_t stack_size, int &error) noexcept {
     context *c = allocate_context();
     if (!c) {
         error = ENOMEM;
         return nullptr;
     }
+    const settled here;
     c->tls = make_tls_block(stack_size < least_full_stack ? least_full_stack : stack_size, error);
     if (!c->tls) {
         free_context(c);
@@ -223,6 +241,7 @@ void destroy_context(context *c) noexcept {
     if (!c->tls) return destroy_bare_contexts(&c, 1);
     if (c->at_end) c->at_end(c);
     c->fiber.destroy();
+    const settled here;
     free_promotion(c);
     free_tls_block(c->tls);
     free_context(c);

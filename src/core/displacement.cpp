@@ -38,7 +38,8 @@ bool same_loop(const displacement &d, const sys::interruption &i) noexcept {
 // May the context, which runs, go on without the hart, as far as that can be told here? On its donor's kernel thread; a
 // thread's own computation, which gives way to others only, where it is.
 bool can_go(const carrier *k, const context *c, bool for_others) noexcept {
-    if (!k->carried || k->current != c || k->guest || !k->current_sched->hooks || !k->current_sched->hooks->displaced)
+    if (!k->carried || k->settled || k->current != c || k->guest || !k->current_sched->hooks ||
+        !k->current_sched->hooks->displaced)
         return false;
     if (c == k->native) return for_others;
     return promotable(c) && !is_promoted(c) &&

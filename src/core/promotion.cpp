@@ -3,6 +3,7 @@
 #include "core/binding.hpp"
 #include "core/carrier.hpp"
 #include "core/runtime.hpp"
+#include "core/sched.hpp"
 #include "core/tls/block.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
@@ -85,6 +86,20 @@ bool prepare_promotion(context *c) noexcept {
     promotion *&p = c->tls->promoted;
     if (!p) p = make_promotion(c);
     return p;
+}
+
+bool promote_caller() noexcept {
+    context *c = current_context();
+    if (!promotable(c) || !c->on->carried || !prepare_promotion(c)) return false;
+    pause(
+        c,
+        [](context *self, void *) {
+            carrier *k = current_carrier();
+            promote(self, nullptr, nullptr);
+            block(k, self);
+        },
+        nullptr);
+    return true;
 }
 
 void place_promotion(context *c, const sys::cpu_set *cpus, std::uint64_t id) noexcept {

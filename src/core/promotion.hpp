@@ -25,16 +25,20 @@ bool prepare_promotion(context *c) noexcept;
 // run; null: anywhere. `id` as for run_on. Holds for further promotions too.
 void place_promotion(context *c, const sys::cpu_set *cpus, std::uint64_t id) noexcept;
 
+// The same for the calling context, which holds a hart; it goes on there, and the hart with the current scheduler.
+// False: it cannot be promoted, and nothing happened. Switches.
+COMITY_SHARED bool promote_caller() noexcept;
+
 // Is the caller promoted?
-bool is_promoted(const context *c) noexcept;
+COMITY_SHARED bool is_promoted(const context *c) noexcept;
 
 // Stops the calling promoted context, which must hold no hart, and runs then(arg) on the kernel thread's own stack:
 // from there the context may be resumed by any hart, once the thread sleeps (promotion_over). Returns when it is
 // resumed.
-void demote(context *c, void (*then)(void *), void *arg) noexcept;
+COMITY_SHARED void demote(context *c, void (*then)(void *), void *arg) noexcept;
 
 // After demote: does the kernel thread sleep, so that the context's TLS is free?
-bool promotion_over(const context *c) noexcept;
+COMITY_SHARED bool promotion_over(const context *c) noexcept;
 
 void free_promotion(context *c) noexcept;
 
