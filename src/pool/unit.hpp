@@ -44,13 +44,15 @@ struct unit_hooks {
     // The hart has taken from its own queues as often as it may before it looks beyond them. True: a look has found
     // nothing there, so it may go on so. False: the scheduler's loop has to look. May be null.
     bool (*sees_nothing_beyond)(unit_scheduler *self, carrier *k) noexcept = nullptr;
-    // The three below where units run by descent (unit_scheduler::quota). The calling context has created u, which is
+    // The next three where units run by descent (unit_scheduler::quota). The calling context has created u, which is
     // `tracked`: shall u run at once, and the context wait?
     bool (*goes_first)(unit_scheduler *self, const unit *u, const context *creator) noexcept = nullptr;
     // It does: u is about to run on the calling hart, and the context is off its stack.
     void (*gives_way)(unit_scheduler *self, context *creator, unit *u) noexcept = nullptr;
     // u is about to end, or could not start, and is `tracked`. Any thread.
     void (*ends)(unit_scheduler *self, unit *u) noexcept = nullptr;
+    // Does anything wait for a hart of the scheduler's? Any thread; the scheduler lives meanwhile. May be null.
+    bool (*has_waiting)(unit_scheduler *self) noexcept = nullptr;
 };
 
 } // namespace core
@@ -152,6 +154,11 @@ struct unit_scheduler : core::sched {
         // Where there is one hart every set is that one, and its list has no lock: nobody else may put anything there.
         return ask && !alone() ? ask(c) : nullptr;
     }
+    // May the context of one of its threads, or of who opened it, which neither ends nor waits, go on without a hart, on
+    // a kernel thread of its own? In a signal handler on its carrier. Whoever sets it, having opened the scheduler,
+    // brings such contexts back (core/promotion). Null: none may.
+    using lets_go_function = bool (*)(const core::context *) noexcept;
+    std::atomic<lets_go_function> lets_go{nullptr};
     bool implicit = false; // opened for the first thread that its registrant created, who may not know of it
 
     // There is one hart: what only harts touch has no rival.

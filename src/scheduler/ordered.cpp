@@ -184,6 +184,20 @@ bool work_stealing::has_in_order() noexcept {
     return has;
 }
 
+// A hint, for somebody who has no hart.
+bool work_stealing::has_waiting() noexcept {
+    bool has = spare_count_.load(std::memory_order_relaxed) != 0;
+    for (unsigned i = 0; i <= harts && !has; ++i)
+        has = slots[i].ready.load(std::memory_order_relaxed) != 0 || !slots[i].fresh.empty();
+    if (has || !keeps_order()) return has;
+    slot &outside = slots[harts];
+    outside.lock.lock();
+    policy *p = policy_.load(std::memory_order_relaxed);
+    has = p && p->has_work();
+    outside.lock.unlock();
+    return has;
+}
+
 // Every thread has ended: are there still units of the user's own, which nobody counts? Those in his pools are his.
 bool work_stealing::has_unfinished() noexcept {
     return in_order() && kind() != COMITY_SCHEDULER_POOLS && has_in_order();

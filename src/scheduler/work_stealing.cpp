@@ -48,7 +48,8 @@ constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, carrier *k) noexcept { return as_own(s)->sees_nothing_beyond(k); },
     [](unit_scheduler *s, const unit *u, const context *creator) noexcept { return as_own(s)->goes_first(u, creator); },
     [](unit_scheduler *s, context *creator, unit *u) noexcept { as_own(s)->gives_way(creator, u); },
-    [](unit_scheduler *s, unit *u) noexcept { as_own(s)->ends(u); }};
+    [](unit_scheduler *s, unit *u) noexcept { as_own(s)->ends(u); },
+    [](unit_scheduler *s) noexcept { return as_own(s)->has_waiting(); }};
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
@@ -70,6 +71,7 @@ constexpr core::sched_hooks hooks{
     .unblock_all = unblock_all,
     .units = &unit_callbacks,
     .yield = [](core::sched *s, context *c) noexcept { return static_cast<work_stealing *>(s)->yield(c); },
+    .displaced = [](core::sched *s, context *c) noexcept { return static_cast<work_stealing *>(s)->may_go(c); },
     .work_of = [](core::sched *s, const carrier *k) noexcept -> void * {
         auto &own = static_cast<work_stealing *>(s)->slots[k->carried->id];
         own.here.store(true, std::memory_order_relaxed);
@@ -469,6 +471,11 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
         sys::cpu_relax();
     }
     return false;
+}
+
+bool work_stealing::may_go(const context *c) const noexcept {
+    const lets_go_function ask = lets_go.load(std::memory_order_relaxed);
+    return ask && (!c->home || (c == registrant && parent == &base())) && ask(c);
 }
 
 // A yield lets those go on that have started, which is a mere switch; every few turns it looks at everything else.
