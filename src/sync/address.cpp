@@ -1,0 +1,178 @@
+#include "sync/address.hpp"
+
+#include "core/chaos.hpp"
+#include "core/spinlock.hpp"
+#include "sys/memory.hpp"
+#include "sys/message.hpp"
+#include "sys/process.hpp"
+
+#include <atomic>
+#include <new>
+
+namespace comity::sync {
+
+// A list and whom it is lent to. Under its bucket's lock, but for the list.
+struct place {
+    const void *address = nullptr; // null: a bucket's spare one, for all addresses that got none of their own
+    wait_list list;
+    std::uint32_t users = 0; // who waits there or wakes
+    struct bucket *in = nullptr;
+    place *next = nullptr; // in its bucket, or among the free ones
+};
+
+struct alignas(64) bucket {
+    std::atomic<std::uint32_t> users{0}; // of all its places; written under the lock
+    core::spinlock lock;
+    place *first = nullptr;
+    place spare;
+};
+
+namespace {
+
+constexpr unsigned log_buckets = 8;
+bucket buckets[1U << log_buckets];
+
+bucket &bucket_of(const void *address) noexcept {
+    const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15U;
+    return buckets[mixed >> (64 - log_buckets)];
+}
+
+core::spinlock free_lock;
+place *free_places = nullptr; // under free_lock; their memory is never given back
+
+// Not by malloc, whose locks may be what is waited for. Null: no memory.
+place *take_place() noexcept {
+    constexpr std::size_t chunk = 16 * 1024;
+    free_lock.lock();
+    if (!free_places) {
+        auto *memory = static_cast<std::byte *>(sys::map_pages(chunk));
+        for (std::size_t i = 0; memory && i + sizeof(place) <= chunk; i += sizeof(place)) {
+            auto *made = new (memory + i) place;
+            made->next = std::exchange(free_places, made);
+        }
+    }
+    place *p = free_places;
+    if (p) free_places = p->next;
+    free_lock.unlock();
+    return p;
+}
+
+void give_back(place *p) noexcept {
+    free_lock.lock();
+    p->next = std::exchange(free_places, p);
+    free_lock.unlock();
+}
+
+// Under the bucket's lock.
+place *find(const bucket &b, const void *address) noexcept {
+    place *p = b.first;
+    while (p && p->address != address) p = p->next;
+    return p;
+}
+
+void enter(bucket &b, place *p) noexcept {
+    ++p->users;
+    b.users.store(b.users.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void leave(place *p) noexcept {
+    bucket &b = *p->in;
+    b.lock.lock();
+    b.users.store(b.users.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    const bool last = --p->users == 0 && p != &b.spare;
+    if (last) {
+        place **link = &b.first;
+        while (*link != p) link = &(*link)->next;
+        *link = p->next;
+    }
+    b.lock.unlock();
+    if (last) give_back(p);
+}
+
+template <class Wake> void wake(const void *address, Wake wake_in) noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[address]
+    bucket &b = bucket_of(address);
+    if (b.users.load(std::memory_order_relaxed) == 0) return;
+    core::chaos_point();
+    b.lock.lock();
+    place *p = find(b, address), *spare = b.spare.users != 0 ? &b.spare : nullptr;
+    if (p) enter(b, p);
+    if (spare) enter(b, spare);
+    b.lock.unlock();
+    if (p) {
+        wake_in(p->list);
+        leave(p);
+    }
+    if (spare) {
+        spare->list.wake_all();
+        leave(spare);
+    }
+}
+
+// ---- Fork: in the child nobody waits any more, and no waker is under way.
+
+void before_fork() noexcept {
+    for (bucket &b : buckets) b.lock.lock();
+    free_lock.lock();
+}
+void parent_after_fork() noexcept {
+    free_lock.unlock();
+    for (bucket &b : buckets) b.lock.unlock();
+}
+void child_after_fork() noexcept {
+    for (bucket &b : buckets) {
+        if (b.users.load(std::memory_order_relaxed) != 0) { // else not to be written: it is 32 KiB
+            b.users.store(0, std::memory_order_relaxed);
+            b.first = nullptr;
+            b.spare.~place();
+            new (&b.spare) place;
+        }
+    }
+    parent_after_fork();
+}
+
+__attribute__((constructor)) void watch_forks() noexcept {
+    if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
+        sys::warn("no memory to prepare for fork: a child process must not wait at POSIX threads' objects");
+}
+
+} // namespace
+
+stay::stay(const void *address) noexcept {
+    bucket &b = bucket_of(address);
+    place *fresh = nullptr;
+    b.lock.lock();
+    place_ = find(b, address);
+    if (!place_) {
+        b.lock.unlock();
+        fresh = take_place();
+        b.lock.lock();
+        place_ = find(b, address);
+    }
+    if (!place_) {
+        place_ = fresh ? std::exchange(fresh, nullptr) : &b.spare;
+        place_->in = &b;
+        if (place_ != &b.spare) {
+            place_->address = address;
+            place_->next = std::exchange(b.first, place_);
+        }
+    }
+    enter(b, place_);
+    b.lock.unlock();
+    if (fresh) give_back(fresh);
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[address]
+    core::chaos_point();
+}
+
+stay::~stay() { leave(place_); }
+
+wait_list &stay::list() const noexcept { return place_->list; }
+
+void wake_one_at(const void *address) noexcept {
+    wake(address, [](wait_list &l) { l.wake_one(); });
+}
+void wake_all_at(const void *address) noexcept {
+    wake(address, [](wait_list &l) { l.wake_all(); });
+}
+
+} // namespace comity::sync
