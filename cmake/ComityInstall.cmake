@@ -15,7 +15,7 @@ if(TARGET comity_abt)
 endif()
 
 # The drop-ins find libcomity one folder up, and the OpenMP core beside them, wherever the prefix is moved to.
-foreach(dropin comity_openmp comity_gomp comity_omp comity_iomp comity_blas comity_pthread)
+foreach(dropin comity_openmp comity_gomp comity_omp comity_iomp comity_blas comity_pthread comity_threads)
   if(TARGET ${dropin})
     set_target_properties(${dropin} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/comity
                                                INSTALL_RPATH "$ORIGIN;$ORIGIN/..")
@@ -48,7 +48,7 @@ foreach(pair comity.bash>bash-completion/completions/comity _comity>zsh/site-fun
   endif()
 endforeach()
 
-foreach(product comity comity_abt comity_gomp comity_omp comity_iomp comity_blas comity_pthread comity_cli)
+foreach(product comity comity_abt comity_gomp comity_omp comity_iomp comity_blas comity_pthread comity_threads comity_cli)
   if(TARGET ${product})
     add_dependencies(products ${product})
   endif()

@@ -1,0 +1,159 @@
+// System calls that may sleep: the thread leaves its hart to others first. All are cancellation points. Those that need
+// not sleep, as far as a look tells, are made at once.
+#include "personality/pthread/threads/thread.hpp"
+
+#include <cstdarg>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace comity::posix {
+
+namespace {
+
+// Makes the call without a hart, if there is one to leave; then comes back. errno is the call's.
+template <class Call> auto without_hart(Call call) {
+    test_cancel();
+    if (!current_thread || !leave_hart()) return call();
+    const auto result = call();
+    const int error = errno; // the thread's own, wherever it runs
+    come_home();
+    errno = error;
+    test_cancel();
+    return result;
+}
+
+// Would a call for `events` on the descriptor sleep?
+bool sleeps(int fd, short events) noexcept {
+    if (!current_thread) return false;
+    const int kept = errno;
+    pollfd p{fd, events, 0};
+    const timespec at_once{};
+    static constinit next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
+    const bool waits = next_ppoll.get()(&p, 1, &at_once, nullptr) == 0;
+    errno = kept;
+    return waits;
+}
+
+template <class Call> auto on(int fd, short events, Call call) {
+    if (sleeps(fd, events)) return without_hart(call);
+    test_cancel();
+    return call();
+}
+
+} // namespace
+} // namespace comity::posix
+
+using comity::posix::next;
+using comity::posix::on;
+using comity::posix::without_hart;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+#define COMITY_NEXT(name, type)                                                                                        \
+    static constinit next<type> next_##name { #name }
+
+COMITY_INTERPOSED ssize_t read(int fd, void *to, std::size_t size) {
+    COMITY_NEXT(read, ssize_t(*)(int, void *, std::size_t));
+    return on(fd, POLLIN, [=] { return next_read.get()(fd, to, size); });
+}
+COMITY_INTERPOSED ssize_t readv(int fd, const iovec *to, int n) {
+    COMITY_NEXT(readv, ssize_t(*)(int, const iovec *, int));
+    return on(fd, POLLIN, [=] { return next_readv.get()(fd, to, n); });
+}
+COMITY_INTERPOSED ssize_t write(int fd, const void *from, std::size_t size) {
+    COMITY_NEXT(write, ssize_t(*)(int, const void *, std::size_t));
+    return on(fd, POLLOUT, [=] { return next_write.get()(fd, from, size); });
+}
+COMITY_INTERPOSED ssize_t writev(int fd, const iovec *from, int n) {
+    COMITY_NEXT(writev, ssize_t(*)(int, const iovec *, int));
+    return on(fd, POLLOUT, [=] { return next_writev.get()(fd, from, n); });
+}
+COMITY_INTERPOSED ssize_t recv(int fd, void *to, std::size_t size, int flags) {
+    COMITY_NEXT(recv, ssize_t(*)(int, void *, std::size_t, int));
+    return on(fd, POLLIN, [=] { return next_recv.get()(fd, to, size, flags); });
+}
+COMITY_INTERPOSED ssize_t recvfrom(int fd, void *to, std::size_t size, int flags, sockaddr *from, socklen_t *length) {
+    COMITY_NEXT(recvfrom, ssize_t(*)(int, void *, std::size_t, int, sockaddr *, socklen_t *));
+    return on(fd, POLLIN, [=] { return next_recvfrom.get()(fd, to, size, flags, from, length); });
+}
+COMITY_INTERPOSED ssize_t recvmsg(int fd, msghdr *message, int flags) {
+    COMITY_NEXT(recvmsg, ssize_t(*)(int, msghdr *, int));
+    return on(fd, POLLIN, [=] { return next_recvmsg.get()(fd, message, flags); });
+}
+COMITY_INTERPOSED ssize_t send(int fd, const void *from, std::size_t size, int flags) {
+    COMITY_NEXT(send, ssize_t(*)(int, const void *, std::size_t, int));
+    return on(fd, POLLOUT, [=] { return next_send.get()(fd, from, size, flags); });
+}
+COMITY_INTERPOSED ssize_t sendto(int fd, const void *from, std::size_t size, int flags, const sockaddr *to,
+                                 socklen_t length) {
+    COMITY_NEXT(sendto, ssize_t(*)(int, const void *, std::size_t, int, const sockaddr *, socklen_t));
+    return on(fd, POLLOUT, [=] { return next_sendto.get()(fd, from, size, flags, to, length); });
+}
+COMITY_INTERPOSED ssize_t sendmsg(int fd, const msghdr *message, int flags) {
+    COMITY_NEXT(sendmsg, ssize_t(*)(int, const msghdr *, int));
+    return on(fd, POLLOUT, [=] { return next_sendmsg.get()(fd, message, flags); });
+}
+COMITY_INTERPOSED int accept(int fd, sockaddr *address, socklen_t *length) {
+    COMITY_NEXT(accept, int (*)(int, sockaddr *, socklen_t *));
+    return on(fd, POLLIN, [=] { return next_accept.get()(fd, address, length); });
+}
+COMITY_INTERPOSED int accept4(int fd, sockaddr *address, socklen_t *length, int flags) {
+    COMITY_NEXT(accept4, int (*)(int, sockaddr *, socklen_t *, int));
+    return on(fd, POLLIN, [=] { return next_accept4.get()(fd, address, length, flags); });
+}
+COMITY_INTERPOSED int connect(int fd, const sockaddr *address, socklen_t length) {
+    COMITY_NEXT(connect, int (*)(int, const sockaddr *, socklen_t));
+    return without_hart([=] { return next_connect.get()(fd, address, length); });
+}
+COMITY_INTERPOSED int poll(pollfd *of, nfds_t n, int timeout) {
+    COMITY_NEXT(poll, int (*)(pollfd *, nfds_t, int));
+    if (timeout != 0 && comity::posix::current_thread)
+        if (const int ready = next_poll.get()(of, n, 0)) return ready;
+    if (timeout == 0) return next_poll.get()(of, n, 0);
+    return without_hart([=] { return next_poll.get()(of, n, timeout); });
+}
+COMITY_INTERPOSED int ppoll(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
+    COMITY_NEXT(ppoll, int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *));
+    return without_hart([=] { return next_ppoll.get()(of, n, timeout, mask); });
+}
+COMITY_INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *other, timeval *timeout) {
+    COMITY_NEXT(select, int (*)(int, fd_set *, fd_set *, fd_set *, timeval *));
+    return without_hart([=] { return next_select.get()(n, in, out, other, timeout); });
+}
+COMITY_INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout,
+                              const sigset_t *mask) {
+    COMITY_NEXT(pselect, int (*)(int, fd_set *, fd_set *, fd_set *, const timespec *, const sigset_t *));
+    return without_hart([=] { return next_pselect.get()(n, in, out, other, timeout, mask); });
+}
+COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout) {
+    COMITY_NEXT(epoll_wait, int (*)(int, epoll_event *, int, int));
+    if (timeout == 0) return next_epoll_wait.get()(fd, events, n, 0);
+    return on(fd, POLLIN, [=] { return next_epoll_wait.get()(fd, events, n, timeout); });
+}
+COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeout, const sigset_t *mask) {
+    COMITY_NEXT(epoll_pwait, int (*)(int, epoll_event *, int, int, const sigset_t *));
+    return on(fd, POLLIN, [=] { return next_epoll_pwait.get()(fd, events, n, timeout, mask); });
+}
+COMITY_INTERPOSED pid_t waitpid(pid_t pid, int *status, int options) {
+    COMITY_NEXT(waitpid, pid_t(*)(pid_t, int *, int));
+    if (options & WNOHANG) return next_waitpid.get()(pid, status, options);
+    return without_hart([=] { return next_waitpid.get()(pid, status, options); });
+}
+COMITY_INTERPOSED pid_t wait(int *status) { return waitpid(-1, status, 0); }
+COMITY_INTERPOSED pid_t wait4(pid_t pid, int *status, int options, rusage *usage) {
+    COMITY_NEXT(wait4, pid_t(*)(pid_t, int *, int, rusage *));
+    return without_hart([=] { return next_wait4.get()(pid, status, options, usage); });
+}
+COMITY_INTERPOSED int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
+    COMITY_NEXT(waitid, int (*)(idtype_t, id_t, siginfo_t *, int));
+    return without_hart([=] { return next_waitid.get()(type, id, info, options); });
+}
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

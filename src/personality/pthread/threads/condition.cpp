@@ -1,0 +1,120 @@
+// Condition variables in the bytes of a pthread_cond_t. README.md, "Condition".
+#include "personality/pthread/condition.hpp"
+#include "personality/pthread/c_library.hpp"
+#include "personality/pthread/threads/mutex.hpp"
+#include "sys/message.hpp"
+
+namespace comity::posix {
+
+namespace {
+
+class waiting_room {
+public:
+    // The mutex is held, and again afterwards. May switch.
+    int wait(pthread_mutex_t *m, std::int64_t deadline) {
+        come_home();
+        test_cancel();
+        inside_.fetch_add(1, std::memory_order_relaxed);
+        const std::uint32_t seen = signals_.load(std::memory_order_relaxed);
+        if (const int error = pthread_mutex_unlock(m)) {
+            leave();
+            return error;
+        }
+        const auto signalled = [this, seen]() noexcept {
+            return signals_.load(std::memory_order_acquire) != seen; // acquire[posix-condition]
+        };
+        const sync::wait_end e = sync::wait_at_or_cancel(this, signalled, deadline);
+        leave();
+        if (const int error = pthread_mutex_lock(m)) return error;
+        act_upon(e); // a cancelled thread runs its cleanup handlers with the mutex held
+        return e == sync::wait_end::late ? ETIMEDOUT : 0;
+    }
+    void signal() noexcept {
+        if (nobody_is_inside()) return;
+        signals_.fetch_add(1, std::memory_order_release); // release[posix-condition]
+        sync::wake_one_at(this);
+    }
+    void broadcast() noexcept {
+        if (nobody_is_inside()) return;
+        signals_.fetch_add(1, std::memory_order_release); // release[posix-condition]
+        sync::wake_all_at(this);
+    }
+    // Those that were woken may still be on their way out.
+    void wait_until_left() noexcept {
+        const auto left = [this]() noexcept {
+            return inside_.load(std::memory_order_acquire) == 0; // acquire[posix-condition-left]
+        };
+        (void)sync::wait_at(&inside_, left, sys::no_deadline);
+    }
+
+private:
+    // Whoever waits has counted itself in while it held the mutex, under which the condition was made true.
+    bool nobody_is_inside() const noexcept { return inside_.load(std::memory_order_relaxed) == 0; }
+    // The last use of the object but for its address.
+    void leave() noexcept {
+        if (inside_.fetch_sub(1, std::memory_order_release) == 1) // release[posix-condition-left]
+            sync::wake_all_at(&inside_);
+    }
+
+    std::atomic<std::uint32_t> signals_; // so far; may wrap
+    std::atomic<std::uint32_t> inside_;  // who waits, or is on the way out
+};
+static_assert(sizeof(waiting_room) <= sizeof(condition)); // what c_library has made sure of
+
+// Null: the C library serves it, being shared between processes.
+waiting_room *ours(pthread_cond_t *c) noexcept { return c_library::is_private(c) ? &in<waiting_room>(c) : nullptr; }
+
+// The C library would look for its own mutex in the bytes of ours.
+void refuse_mixed(pthread_mutex_t *m) noexcept {
+    if (mutex_in(m))
+        sys::fatal("pthread_cond_wait", "a condition variable that is shared between processes is waited for with a "
+                                        "mutex that is not; run the program without Comity's threads");
+}
+
+} // namespace
+} // namespace comity::posix
+
+using namespace comity::posix;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+COMITY_INTERPOSED int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
+    if (waiting_room *own = ours(c)) return own->wait(m, comity::sys::no_deadline);
+    refuse_mixed(m);
+    return c_library::wait(c, m);
+}
+COMITY_INTERPOSED int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+                                             const timespec *deadline) {
+    waiting_room *own = ours(c);
+    if (!own) {
+        refuse_mixed(m);
+        return c_library::clock_wait(c, m, clock, deadline);
+    }
+    if (!is_clock(clock) || !is_time(deadline)) return EINVAL;
+    return own->wait(m, deadline_of(clock, *deadline));
+}
+COMITY_INTERPOSED int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const timespec *deadline) {
+    if (ours(c)) return pthread_cond_clockwait(c, m, c_library::clock_of(c), deadline);
+    refuse_mixed(m);
+    return c_library::timed_wait(c, m, deadline);
+}
+COMITY_INTERPOSED int pthread_cond_signal(pthread_cond_t *c) noexcept {
+    waiting_room *own = ours(c);
+    if (!own) return c_library::signal(c);
+    own->signal();
+    return 0;
+}
+COMITY_INTERPOSED int pthread_cond_broadcast(pthread_cond_t *c) noexcept {
+    waiting_room *own = ours(c);
+    if (!own) return c_library::broadcast(c);
+    own->broadcast();
+    return 0;
+}
+COMITY_INTERPOSED int pthread_cond_destroy(pthread_cond_t *c) noexcept {
+    waiting_room *own = ours(c);
+    if (!own) return c_library::destroy(c);
+    own->wait_until_left();
+    return 0;
+}
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

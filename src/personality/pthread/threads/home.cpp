@@ -1,0 +1,182 @@
+// The one scheduler under which all POSIX threads of the process run.
+#include "comity/scheduler.h"
+#include "comity/sync.h"
+#include "core/displacement.hpp"
+#include "core/promotion.hpp"
+#include "core/runtime.hpp"
+#include "core/timer.hpp"
+#include "personality/pthread/threads/thread.hpp"
+#include "pool/unit.hpp"
+#include "sys/futex.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/options.hpp"
+#include "sys/process.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
+
+namespace comity::posix {
+
+namespace {
+
+std::atomic<comity_scheduler_t *> scheduler{nullptr};
+
+// The watch, below.
+constexpr std::int64_t look_ns = 10'000'000;
+constexpr unsigned looks_at_running = 10, idle_factor = 5;
+core::timer next_look;
+std::atomic<bool> watching{false};    // whoever sets it has next_look
+std::atomic<std::uint32_t> living{0}; // threads that were created and have not ended
+
+core::spinlock opening;
+std::atomic<std::uint32_t> keeper{0}; // 0: it has not opened one; 1: it has; 2: it could not
+
+comity_scheduler_attr_t wanted() noexcept {
+    constexpr comity_scheduler_kind_t kinds[] = {COMITY_SCHEDULER_SPACE_EFFICIENT, COMITY_SCHEDULER_WORK_STEALING,
+                                                 COMITY_SCHEDULER_FIFO, COMITY_SCHEDULER_LIFO};
+    comity_scheduler_attr_t a{};
+    a.kind = kinds[static_cast<unsigned>(sys::get_options().order)];
+    return a;
+}
+
+// Only from the program's code: what a thread does before and after that needs its hart.
+bool may_go(const core::context *c) noexcept {
+    if (c->home) return true;
+    const thread *t = c->runs ? thread_on(c) : nullptr;
+    return t && t->in_program;
+}
+
+// Of the threads only the one that forked is there.
+void child_after_fork() noexcept {
+    living.store(current_thread ? 1 : 0, std::memory_order_relaxed);
+    if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
+}
+
+bool open_here() noexcept {
+    static const bool watches_forks = sys::at_fork(nullptr, nullptr, child_after_fork);
+    if (!watches_forks) return false;
+    const comity_scheduler_attr_t a = wanted();
+    if (comity_threads_begin_with(&a) != 0) return false;
+    comity_scheduler_t *s = comity_scheduler_self();
+    reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
+    core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
+    scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
+    return true;
+}
+
+// A kernel thread that opens the scheduler and then waits for ever: for a process whose first POSIX thread is created
+// where no scheduler can stay open.
+void *keep_open(void *) {
+    keeper.store(open_here() ? 1 : 2, std::memory_order_release); // release[posix-keeper]
+    sys::futex_wake_all(keeper);
+    static comity_event_t never;
+    for (;;) comity_event_wait(&never);
+}
+
+bool open_by_keeper() noexcept {
+    keeper.store(0, std::memory_order_relaxed);
+    constexpr std::size_t stack = 256 << 10;
+    if (sys::start_kernel_thread(keep_open, nullptr, stack) != 0) return false;
+    while (keeper.load(std::memory_order_acquire) == 0) (void)sys::futex_wait(keeper, 0); // acquire[posix-keeper]
+    return keeper.load(std::memory_order_relaxed) == 1;
+}
+
+// The program's first thread, outside every scheduler: it stays as long as the process.
+bool is_main_outside() noexcept {
+    const core::carrier *k = core::adopt();
+    return sys::kernel_thread_id() == ::getpid() && k->current == k->native && !k->native->owner;
+}
+
+} // namespace
+
+comity_scheduler_t *the_scheduler() noexcept {
+    return scheduler.load(std::memory_order_acquire); // acquire[posix-scheduler]
+}
+
+bool open_scheduler(bool &inside) noexcept {
+    if (!the_scheduler()) {
+        opening.lock();
+        const bool open = the_scheduler() || (is_main_outside() ? open_here() : open_by_keeper());
+        opening.unlock();
+        if (!open) return false;
+    }
+    inside = comity_scheduler_self() == the_scheduler();
+    return true;
+}
+
+// ---- Threads without a hart
+
+namespace {
+
+// The hart goes on with the thread as soon as the kernel thread on which it was has lent its storage again.
+void bring_home(unit *u, core::carrier *k) noexcept {
+    auto *t = static_cast<thread::return_unit *>(u);
+    core::context *c = t->c;
+    while (!core::promotion_over(c)) sys::yield_kernel_thread(); // a few instructions behind us
+    c->owner = reinterpret_cast<unit_scheduler *>(the_scheduler());
+    core::unblock(c);
+    auto *s = reinterpret_cast<unit_scheduler *>(the_scheduler());
+    s->hooks->units->next(s, k);
+}
+
+} // namespace
+
+void come_home() noexcept {
+    thread *t = current_thread;
+    core::context *c = core::current_context();
+    if (!t || !core::is_promoted(c)) return;
+    auto *s = reinterpret_cast<unit_scheduler *>(the_scheduler());
+    t->back.run = bring_home;
+    t->back.c = c;
+    s->hooks->units->accept(s, &t->back);
+    core::demote(
+        c, [](void *) {}, nullptr);
+}
+
+void leave_to_others() {
+    if (current_thread || !the_scheduler() || comity_scheduler_self() != the_scheduler()) return;
+    comity_threads_end();
+    scheduler.store(nullptr, std::memory_order_relaxed); // for those that handlers of exit create
+    std::exit(0);
+}
+
+bool leave_hart() noexcept {
+    const core::context *c = core::current_context();
+    return current_thread && c->on->carried && c->owner == reinterpret_cast<unit_scheduler *>(the_scheduler()) &&
+           core::promote_caller();
+}
+
+// ---- The watch. While threads live it looks for harts that are stuck: with a thread that sleeps in the kernel, or
+// does not stop computing, while others wait for a hart. Such a thread goes on on a kernel thread of its own.
+
+namespace {
+
+void look(core::timer *) noexcept {
+    auto *s = reinterpret_cast<unit_scheduler *>(the_scheduler());
+    const bool waits = s && s->hooks->units->has_waiting(s);
+    const bool home = core::look_after_homes(looks_at_running, waits);
+    if (living.load(std::memory_order_relaxed) == 0) {
+        watching.store(false, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-watch]
+        // One that was counted meanwhile may have found the watch on.
+        if (living.load(std::memory_order_relaxed) == 0 || watching.exchange(true, std::memory_order_relaxed)) return;
+    }
+    next_look.at = sys::deadline_in(waits || home ? look_ns : idle_factor * look_ns);
+    if (!core::arm(next_look)) watching.store(false, std::memory_order_relaxed);
+}
+
+} // namespace
+
+void count_living(int by) noexcept {
+    living.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+    if (by < 0) return;
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-watch]
+    if (watching.load(std::memory_order_relaxed) || watching.exchange(true, std::memory_order_relaxed)) return;
+    next_look.at = sys::deadline_in(look_ns);
+    next_look.serve = look;
+    if (!core::arm(next_look)) watching.store(false, std::memory_order_relaxed);
+}
+
+} // namespace comity::posix

@@ -1,0 +1,115 @@
+// Mutexes of the types normal, recursive and error-checking, in the bytes of a pthread_mutex_t. README.md, "Mutex".
+#include "personality/pthread/threads/mutex.hpp"
+
+namespace comity::posix {
+
+namespace {
+
+constinit next<int (*)(pthread_mutex_t *)> next_lock{"pthread_mutex_lock"};
+constinit next<int (*)(pthread_mutex_t *)> next_trylock{"pthread_mutex_trylock"};
+constinit next<int (*)(pthread_mutex_t *)> next_unlock{"pthread_mutex_unlock"};
+constinit next<int (*)(pthread_mutex_t *)> next_destroy{"pthread_mutex_destroy"};
+constinit next<int (*)(pthread_mutex_t *, const timespec *)> next_timedlock{"pthread_mutex_timedlock"};
+constinit next<int (*)(pthread_mutex_t *, clockid_t, const timespec *)> next_clocklock{"pthread_mutex_clocklock"};
+
+} // namespace
+
+// Has it been taken by the caller before? Then the result says what that means; else -1.
+int mutex::lock_again() noexcept {
+    if (owner_.load(std::memory_order_relaxed) != self()) return -1;
+    if (type() == PTHREAD_MUTEX_ERRORCHECK) return EDEADLK;
+    if (count_ == UINT32_MAX) return EAGAIN;
+    ++count_;
+    return 0;
+}
+
+bool mutex::wait(std::int64_t deadline) noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    auto may_try = [this]() noexcept { return word_.load(std::memory_order_relaxed) != contended; };
+    for (;;) {
+        // Whoever has waited cannot know whether others do, so it takes the mutex as contended.
+        seen = word_.exchange(contended, std::memory_order_acquire); // acquire[posix-mutex]
+        if (seen == free) return true;
+        if (!sync::wait_at(this, may_try, deadline)) return false;
+    }
+}
+
+void mutex::wake() noexcept { sync::wake_one_at(this); }
+
+int mutex::lock_until(std::int64_t deadline) noexcept {
+    if (type() == PTHREAD_MUTEX_NORMAL || type() == PTHREAD_MUTEX_ADAPTIVE_NP)
+        return take() || spin() || wait(deadline) ? 0 : ETIMEDOUT;
+    if (const int again = lock_again(); again >= 0) return again;
+    if (!take() && !spin() && !wait(deadline)) return ETIMEDOUT;
+    owner_.store(self(), std::memory_order_relaxed);
+    return 0;
+}
+
+// Where nothing else can run on the hart, the holder may be about to leave.
+bool mutex::spin() noexcept {
+    auto is_free = [this]() noexcept { return word_.load(std::memory_order_relaxed) == free; };
+    return sync::wait_list::spin_for(is_free, sys::no_deadline) && take();
+}
+
+int mutex::try_lock() noexcept {
+    const bool owned = type() == PTHREAD_MUTEX_RECURSIVE || type() == PTHREAD_MUTEX_ERRORCHECK;
+    if (take()) {
+        if (owned) owner_.store(self(), std::memory_order_relaxed);
+        return 0;
+    }
+    if (type() != PTHREAD_MUTEX_RECURSIVE) return EBUSY;
+    const int again = lock_again();
+    return again < 0 ? EBUSY : again;
+}
+
+int mutex::unlock() noexcept {
+    if (type() == PTHREAD_MUTEX_RECURSIVE || type() == PTHREAD_MUTEX_ERRORCHECK) {
+        if (owner_.load(std::memory_order_relaxed) != self()) return EPERM;
+        if (count_ != 0) {
+            --count_;
+            return 0;
+        }
+        owner_.store(pthread_t{}, std::memory_order_relaxed);
+    }
+    leave();
+    return 0;
+}
+
+} // namespace comity::posix
+
+using comity::posix::mutex;
+using comity::posix::mutex_in;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+COMITY_INTERPOSED int pthread_mutex_lock(pthread_mutex_t *m) noexcept {
+    mutex *own = mutex_in(m);
+    return own ? own->lock_until(comity::sys::no_deadline) : comity::posix::next_lock.get()(m);
+}
+COMITY_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *m) noexcept {
+    mutex *own = mutex_in(m);
+    return own ? own->try_lock() : comity::posix::next_trylock.get()(m);
+}
+COMITY_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *m) noexcept {
+    mutex *own = mutex_in(m);
+    return own ? own->unlock() : comity::posix::next_unlock.get()(m);
+}
+COMITY_INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const timespec *deadline) noexcept {
+    mutex *own = mutex_in(m);
+    if (!own) return comity::posix::next_clocklock.get()(m, clock, deadline);
+    if (!comity::posix::is_clock(clock)) return EINVAL;
+    if (const int error = own->try_lock(); error != EBUSY) return error;
+    if (!comity::posix::is_time(deadline)) return EINVAL;
+    return own->lock_until(comity::posix::deadline_of(clock, *deadline));
+}
+COMITY_INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t *m, const timespec *deadline) noexcept {
+    return mutex_in(m) ? pthread_mutex_clocklock(m, CLOCK_REALTIME, deadline)
+                       : comity::posix::next_timedlock.get()(m, deadline);
+}
+COMITY_INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *m) noexcept {
+    mutex *own = mutex_in(m);
+    if (!own) return comity::posix::next_destroy.get()(m);
+    return own->is_locked() ? EBUSY : 0;
+}
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

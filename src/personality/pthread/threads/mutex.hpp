@@ -1,0 +1,49 @@
+// A mutex in the bytes of a pthread_mutex_t. Protocol "Mutex": README.md.
+#pragma once
+
+#include "personality/pthread/threads/thread.hpp"
+
+namespace comity::posix {
+
+class mutex {
+public:
+    // Nothing here is a cancellation point. May switch: lock_until.
+    int lock_until(std::int64_t deadline) noexcept;
+    int try_lock() noexcept;
+    int unlock() noexcept;
+    bool is_locked() const noexcept { return word_.load(std::memory_order_relaxed) != free; }
+    // Kinds that the C library serves: robust ones, those with a priority protocol, and those shared between processes.
+    bool is_served() const noexcept { return (kind_ & ~types) == 0; }
+
+private:
+    static constexpr std::uint32_t free = 0, held = 1, contended = 2; // contended: somebody may wait
+    static constexpr int types = 3;
+
+    int type() const noexcept { return kind_ & types; }
+    bool take() noexcept {
+        std::uint32_t expected = free;
+        return word_.compare_exchange_strong(expected, held, std::memory_order_acquire, // acquire[posix-mutex]
+                                             std::memory_order_relaxed);
+    }
+    // The last access to the mutex, which may be gone once it is free; a wake only takes its address.
+    void leave() noexcept {
+        if (word_.exchange(free, std::memory_order_release) == contended) wake(); // release[posix-mutex]
+    }
+    bool wait(std::int64_t deadline) noexcept;
+    void wake() noexcept;
+    bool spin() noexcept;
+    int lock_again() noexcept;
+
+    std::atomic<std::uint32_t> word_; // free → held → free; contended
+    std::uint32_t count_;             // of a recursive one: how many times more than once it is locked; the owner's
+    std::atomic<pthread_t> owner_;    // of one with an owner, who writes it
+    int kind_;                        // as the C library's initialisers set it: the type, and what else is wanted
+};
+
+// Null: the C library serves it.
+inline mutex *mutex_in(pthread_mutex_t *m) noexcept {
+    mutex &own = in<mutex>(m);
+    return own.is_served() ? &own : nullptr;
+}
+
+} // namespace comity::posix

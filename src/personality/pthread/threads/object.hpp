@@ -1,0 +1,45 @@
+// What the synchronisation objects share: how their bytes are read, and the deadlines of their callers.
+#pragma once
+
+#include "sync/address.hpp"
+#include "sys/clock.hpp"
+#include "sys/next_symbol.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <ctime>
+
+#include <pthread.h>
+
+#define COMITY_INTERPOSED extern "C" __attribute__((visibility("default")))
+
+namespace comity::posix {
+
+template <class Function> using next = sys::next_symbol<Function>;
+
+// The object that stands in the bytes of one of the C library's, whose static initialiser is its initial state.
+template <class Own, class Given> Own &in(Given *object) noexcept {
+    static_assert(sizeof(Own) <= sizeof(Given) && alignof(Own) <= alignof(Given));
+    return *reinterpret_cast<Own *>(object);
+}
+
+inline bool is_time(const timespec *t) noexcept { return t && t->tv_nsec >= 0 && t->tv_nsec < 1'000'000'000; }
+
+inline std::int64_t nanoseconds(const timespec &t) noexcept {
+    constexpr std::int64_t most = sys::no_deadline / 1'000'000'000 - 1;
+    if (t.tv_sec < 0) return 0;
+    return t.tv_sec > most ? sys::no_deadline - 1 : t.tv_sec * 1'000'000'000 + t.tv_nsec;
+}
+
+// A time of the given clock as a deadline of sys::now_ns. What the clock is set to while somebody waits is not seen.
+inline std::int64_t deadline_of(clockid_t clock, const timespec &t) noexcept {
+    if (clock == CLOCK_MONOTONIC) return nanoseconds(t);
+    timespec now{};
+    clock_gettime(clock, &now);
+    const std::int64_t in = nanoseconds(t) - nanoseconds(now);
+    return in <= 0 ? 0 : sys::deadline_in(in);
+}
+
+inline bool is_clock(clockid_t clock) noexcept { return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC; }
+
+} // namespace comity::posix

@@ -1,0 +1,81 @@
+// pthread_once, and spin locks whose waiters give the hart away.
+#include "core/runtime.hpp"
+#include "core/sched.hpp"
+#include "personality/pthread/threads/thread.hpp"
+#include "sys/kernel_thread.hpp"
+
+namespace comity::posix {
+
+namespace {
+
+constinit next<int (*)(pthread_spinlock_t *)> next_spin_trylock{"pthread_spin_trylock"};
+
+class once {
+public:
+    void run(void (*function)()) {
+        while (state_.load(std::memory_order_acquire) != done) { // acquire[posix-once]
+            int s = fresh;
+            if (state_.compare_exchange_strong(s, running(), std::memory_order_relaxed, std::memory_order_relaxed)) {
+                run_here(function);
+                return;
+            }
+            if (s == done) continue;
+            if (s != running() && s != fresh) { // a fork's parent was running it: the child begins anew
+                state_.compare_exchange_strong(s, fresh, std::memory_order_relaxed, std::memory_order_relaxed);
+                continue;
+            }
+            const auto over = [this]() noexcept {
+                return state_.load(std::memory_order_acquire) != running(); // acquire[posix-once]
+            };
+            (void)sync::wait_at(this, over, sys::no_deadline);
+        }
+    }
+
+private:
+    static constexpr int fresh = 0, done = 2;
+    // As the C library: done is 2, and in the child of a fork what its parent was running is not running any more.
+    static int running() noexcept;
+
+    void run_here(void (*function)()) {
+        struct leave { // if the function throws, or the thread is cancelled in it, it counts as not called
+            once &o;
+            int to = fresh;
+            ~leave() {
+                o.state_.store(to, std::memory_order_release); // release[posix-once]
+                sync::wake_all_at(&o);
+            }
+        } l{*this};
+        function();
+        l.to = done;
+    }
+
+    std::atomic<int> state_;
+};
+static_assert(sizeof(once) == sizeof(pthread_once_t));
+
+int once::running() noexcept { return static_cast<int>(core::generation() << 2 | 1); }
+
+} // namespace
+} // namespace comity::posix
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+COMITY_INTERPOSED int pthread_once(pthread_once_t *o, void (*function)()) {
+    comity::posix::in<comity::posix::once>(o).run(function);
+    return 0;
+}
+
+// Its holder may be a thread that has no hart now.
+COMITY_INTERPOSED int pthread_spin_lock(pthread_spinlock_t *l) noexcept {
+    for (unsigned spins = 1;; ++spins) {
+        const int error = comity::posix::next_spin_trylock.get()(l);
+        if (error != EBUSY) return error;
+        constexpr unsigned many = 200;
+        if (spins % many != 0)
+            comity::sys::cpu_relax();
+        else if (!comity::core::let_others_run())
+            comity::sys::yield_kernel_thread();
+    }
+}
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -1,0 +1,149 @@
+// What a thread is asked and told: its name, its attributes, signals to it.
+#include "core/carrier.hpp"
+#include "personality/pthread/threads/thread.hpp"
+#include "sys/message.hpp"
+
+#include <csignal>
+#include <cstring>
+
+#include <sched.h>
+
+namespace comity::posix {
+
+namespace {
+
+constinit next<int (*)(pthread_t, const char *)> next_setname{"pthread_setname_np"};
+constinit next<int (*)(pthread_t, char *, std::size_t)> next_getname{"pthread_getname_np"};
+constinit next<int (*)(pthread_t, pthread_attr_t *)> next_getattr{"pthread_getattr_np"};
+constinit next<int (*)(pthread_t, int)> next_kill{"pthread_kill"};
+constinit next<int (*)(pthread_t, int, sigval)> next_sigqueue{"pthread_sigqueue"};
+constinit next<int (*)(pthread_t, int, const sched_param *)> next_setschedparam{"pthread_setschedparam"};
+constinit next<int (*)(pthread_t, int *, sched_param *)> next_getschedparam{"pthread_getschedparam"};
+constinit next<int (*)(pthread_t, int)> next_setschedprio{"pthread_setschedprio"};
+constinit next<int (*)(pthread_t, std::size_t, const cpu_set_t *)> next_setaffinity{"pthread_setaffinity_np"};
+constinit next<int (*)(pthread_t, std::size_t, cpu_set_t *)> next_getaffinity{"pthread_getaffinity_np"};
+constinit next<int (*)(pthread_t, clockid_t *)> next_getcpuclockid{"pthread_getcpuclockid"};
+constinit next<pthread_t (*)()> next_self{"pthread_self"};
+
+// What a thread that has no kernel thread of its own cannot do: said once for each function.
+int cannot(std::atomic<bool> &said, const char *function, const char *what) noexcept {
+    if (!said.exchange(true, std::memory_order_relaxed))
+        sys::warn("%s: %s; it runs on Comity's harts (without --posix threads are the C library's)", function, what);
+    return ENOTSUP;
+}
+
+bool has_ended(const thread *t) noexcept {
+    const std::uint32_t s = t->state.load(std::memory_order_relaxed);
+    return !(s & thread::in_use) || (s & thread::ended);
+}
+
+// A signal reaches a thread while it runs on a kernel thread, which the caller's does.
+int signal_to(thread *t, int signal) noexcept {
+    if (signal < 0 || signal > SIGRTMAX) return EINVAL;
+    if (!(t->state.load(std::memory_order_relaxed) & thread::in_use)) return ESRCH;
+    if (signal == 0 || has_ended(t)) return 0;
+    if (t == current_thread) return ::raise(signal) == 0 ? 0 : errno;
+    static std::atomic<bool> said{false};
+    return cannot(said, "pthread_kill",
+                  "a signal cannot be sent to another thread that has no kernel thread of its own");
+}
+
+} // namespace
+} // namespace comity::posix
+
+using namespace comity::posix;
+using comity::posix::thread;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+COMITY_INTERPOSED int pthread_setname_np(pthread_t t, const char *name) noexcept {
+    thread *own = thread_of(t);
+    if (!own) return next_setname.get()(t, name);
+    if (std::strlen(name) >= sizeof own->name) return ERANGE;
+    if (has_ended(own)) return ESRCH;
+    std::strcpy(own->name, name);
+    return comity_thread_set_name(own->handle, name);
+}
+
+COMITY_INTERPOSED int pthread_getname_np(pthread_t t, char *name, std::size_t size) noexcept {
+    thread *own = thread_of(t);
+    if (!own) return next_getname.get()(t, name, size);
+    if (size <= std::strlen(own->name)) return ERANGE;
+    std::strcpy(name, own->name);
+    return 0;
+}
+
+COMITY_INTERPOSED int pthread_getattr_np(pthread_t t, pthread_attr_t *a) noexcept {
+    thread *own = thread_of(t);
+    if (!own) return next_getattr.get()(t, a);
+    if (has_ended(own)) return ESRCH;
+    if (const int error = pthread_attr_init(a)) return error;
+    if (own->state.load(std::memory_order_relaxed) & thread::detached)
+        pthread_attr_setdetachstate(a, PTHREAD_CREATE_DETACHED);
+    void *bottom = own->stack_bottom.load(std::memory_order_relaxed); // null: it has not started
+    if (bottom) return pthread_attr_setstack(a, bottom, own->stack_size);
+    return 0;
+}
+
+COMITY_INTERPOSED int pthread_kill(pthread_t t, int signal) noexcept {
+    thread *own = thread_of(t);
+    return own ? signal_to(own, signal) : next_kill.get()(t, signal);
+}
+
+COMITY_INTERPOSED int pthread_sigqueue(pthread_t t, int signal, const sigval value) noexcept {
+    thread *own = thread_of(t);
+    if (!own) return next_sigqueue.get()(t, signal, value);
+    return own == current_thread ? next_sigqueue.get()(next_self.get()(), signal, value) : signal_to(own, signal);
+}
+
+COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched_param *p) noexcept {
+    thread *own = thread_of(t);
+    if (!own) return next_setschedparam.get()(t, policy, p);
+    if (p->sched_priority < sched_get_priority_min(policy) || p->sched_priority > sched_get_priority_max(policy))
+        return EINVAL;
+    if (policy == SCHED_OTHER) return 0;
+    static std::atomic<bool> said{false};
+    cannot(said, "pthread_setschedparam", "a real-time policy needs a kernel thread (ask for it in the attributes)");
+    return EPERM;
+}
+
+COMITY_INTERPOSED int pthread_getschedparam(pthread_t t, int *policy, sched_param *p) noexcept {
+    if (!thread_of(t)) return next_getschedparam.get()(t, policy, p);
+    *policy = SCHED_OTHER;
+    p->sched_priority = 0;
+    return 0;
+}
+
+COMITY_INTERPOSED int pthread_setschedprio(pthread_t t, int priority) noexcept {
+    if (!thread_of(t)) return next_setschedprio.get()(t, priority);
+    return priority == 0 ? 0 : EINVAL; // the range of SCHED_OTHER
+}
+
+COMITY_INTERPOSED int pthread_setaffinity_np(pthread_t t, std::size_t size, const cpu_set_t *cpus) noexcept {
+    thread *own = thread_of(t);
+    if (!own) return next_setaffinity.get()(t, size, cpus);
+    cpu_set_t process;
+    if (sched_getaffinity(0, sizeof process, &process) != 0) return errno;
+    for (int i = 0; i < CPU_SETSIZE; ++i) {
+        const bool asked = static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus);
+        if (CPU_ISSET(i, &process) == asked) continue;
+        static std::atomic<bool> said{false};
+        return cannot(said, "pthread_setaffinity_np",
+                      "a thread that runs already cannot be bound (ask for it in the attributes, or see COMITY_BIND)");
+    }
+    return 0;
+}
+
+COMITY_INTERPOSED int pthread_getaffinity_np(pthread_t t, std::size_t size, cpu_set_t *cpus) noexcept {
+    if (!thread_of(t)) return next_getaffinity.get()(t, size, cpus);
+    return sched_getaffinity(0, size, cpus) == 0 ? 0 : errno;
+}
+
+COMITY_INTERPOSED int pthread_getcpuclockid(pthread_t t, clockid_t *clock) noexcept {
+    if (!thread_of(t)) return next_getcpuclockid.get()(t, clock);
+    static std::atomic<bool> said{false};
+    cannot(said, "pthread_getcpuclockid", "the time of a thread that has no kernel thread of its own is not measured");
+    return ENOENT;
+}
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -1,0 +1,171 @@
+// Readers-writer locks in the bytes of a pthread_rwlock_t. README.md, "Readers-writer lock".
+#include "personality/pthread/threads/thread.hpp"
+
+namespace comity::posix {
+
+namespace {
+
+constinit next<int (*)(pthread_rwlock_t *)> next_rdlock{"pthread_rwlock_rdlock"};
+constinit next<int (*)(pthread_rwlock_t *)> next_wrlock{"pthread_rwlock_wrlock"};
+constinit next<int (*)(pthread_rwlock_t *)> next_tryrdlock{"pthread_rwlock_tryrdlock"};
+constinit next<int (*)(pthread_rwlock_t *)> next_trywrlock{"pthread_rwlock_trywrlock"};
+constinit next<int (*)(pthread_rwlock_t *)> next_unlock{"pthread_rwlock_unlock"};
+constinit next<int (*)(pthread_rwlock_t *)> next_destroy{"pthread_rwlock_destroy"};
+constinit next<int (*)(pthread_rwlock_t *, const timespec *)> next_timedrdlock{"pthread_rwlock_timedrdlock"};
+constinit next<int (*)(pthread_rwlock_t *, const timespec *)> next_timedwrlock{"pthread_rwlock_timedwrlock"};
+constinit next<int (*)(pthread_rwlock_t *, clockid_t, const timespec *)> next_clockrdlock{"pthread_rwlock_clockrdlock"};
+constinit next<int (*)(pthread_rwlock_t *, clockid_t, const timespec *)> next_clockwrlock{"pthread_rwlock_clockwrlock"};
+
+class rwlock {
+public:
+    int try_read() noexcept {
+        std::uint32_t s = word_.load(std::memory_order_relaxed);
+        while (admits_reader(s)) {
+            if ((s & readers) == readers) return EAGAIN;
+            if (word_.compare_exchange_weak(s, s + 1, std::memory_order_acquire, // acquire[posix-rwlock]
+                                            std::memory_order_relaxed))
+                return 0;
+        }
+        return EBUSY;
+    }
+    int try_write() noexcept {
+        std::uint32_t s = word_.load(std::memory_order_relaxed);
+        while ((s & (writing | readers)) == 0) {
+            if (!word_.compare_exchange_weak(s, s | writing, std::memory_order_acquire, // acquire[posix-rwlock]
+                                             std::memory_order_relaxed))
+                continue;
+            writer_.store(self(), std::memory_order_relaxed);
+            return 0;
+        }
+        return EBUSY;
+    }
+    int read_until(std::int64_t deadline) noexcept {
+        return lock_until([this]() noexcept { return try_read(); },
+                          [this]() noexcept { return admits_reader(word_.load(std::memory_order_relaxed)); },
+                          readers_wait, deadline);
+    }
+    int write_until(std::int64_t deadline) noexcept {
+        return lock_until(
+            [this]() noexcept { return try_write(); },
+            [this]() noexcept { return (word_.load(std::memory_order_relaxed) & (writing | readers)) == 0; },
+            writers_wait, deadline);
+    }
+    void unlock() noexcept {
+        std::uint32_t s = word_.load(std::memory_order_relaxed);
+        if ((s & (writing | readers)) == 0) return; // it was not locked
+        if (s & writing) writer_.store(pthread_t{}, std::memory_order_relaxed);
+        std::uint32_t to = 0;
+        do to = s & writing ? s & ~writing : s - 1;
+        while (!word_.compare_exchange_weak(s, free_if_empty(to), std::memory_order_release, // release[posix-rwlock]
+                                            std::memory_order_relaxed));
+        // From here on the lock may be gone: only its address is used.
+        if ((to & (writing | readers)) == 0 && (to & (readers_wait | writers_wait))) sync::wake_all_at(this);
+    }
+    bool is_locked() const noexcept { return word_.load(std::memory_order_relaxed) & (writing | readers); }
+    bool is_served() const noexcept { return shared_ == 0; }
+
+private:
+    static constexpr std::uint32_t writing = 1U << 31, writers_wait = 1U << 30, readers_wait = 1U << 29,
+                                   readers = readers_wait - 1;
+
+    bool prefers_writers() const noexcept { return kind_ == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP; }
+    bool admits_reader(std::uint32_t s) const noexcept {
+        return !(s & writing) && !(prefers_writers() && (s & writers_wait));
+    }
+    // Nobody is inside: those who wait are all woken, and say again that they wait.
+    static std::uint32_t free_if_empty(std::uint32_t s) noexcept { return s & (writing | readers) ? s : 0; }
+
+    template <class Try, class May>
+    int lock_until(Try try_lock, May may_try, std::uint32_t wait_bit, std::int64_t deadline) noexcept {
+        if (writer_.load(std::memory_order_relaxed) == self()) return EDEADLK;
+        for (;;) {
+            const int error = try_lock();
+            if (error != EBUSY) return error;
+            if (sync::wait_list::spin_for(may_try, deadline)) continue;
+            std::uint32_t s = word_.load(std::memory_order_relaxed);
+            if (may_try()) continue;
+            if (!word_.compare_exchange_strong(s, s | wait_bit, std::memory_order_relaxed, std::memory_order_relaxed))
+                continue;
+            // A lock that was left meanwhile has no such bit any more: who left it has woken everybody.
+            const auto over = [this, may_try, wait_bit]() noexcept {
+                return may_try() || !(word_.load(std::memory_order_relaxed) & wait_bit);
+            };
+            if (!sync::wait_at(this, over, deadline)) {
+                const int last = try_lock();
+                return last == EBUSY ? ETIMEDOUT : last;
+            }
+        }
+    }
+
+    std::atomic<std::uint32_t> word_;
+    std::uint32_t unused_;
+    std::atomic<pthread_t> writer_; // by the writer, while it is inside
+    std::uint32_t also_unused_[3];
+    int shared_; // as the C library's initialisers set it, and the kind below
+    std::uint32_t unused_too_[4];
+    int kind_;
+};
+
+// Null: the C library serves it.
+rwlock *ours(pthread_rwlock_t *l) noexcept {
+    rwlock &own = in<rwlock>(l);
+    return own.is_served() ? &own : nullptr;
+}
+
+template <class Lock> int lock_by_clock(clockid_t clock, const timespec *deadline, Lock lock) noexcept {
+    if (!is_clock(clock) || !is_time(deadline)) return EINVAL;
+    return lock(deadline_of(clock, *deadline));
+}
+
+} // namespace
+} // namespace comity::posix
+
+using namespace comity::posix;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+COMITY_INTERPOSED int pthread_rwlock_rdlock(pthread_rwlock_t *l) noexcept {
+    rwlock *own = ours(l);
+    return own ? own->read_until(comity::sys::no_deadline) : next_rdlock.get()(l);
+}
+COMITY_INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t *l) noexcept {
+    rwlock *own = ours(l);
+    return own ? own->write_until(comity::sys::no_deadline) : next_wrlock.get()(l);
+}
+COMITY_INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) noexcept {
+    rwlock *own = ours(l);
+    return own ? own->try_read() : next_tryrdlock.get()(l);
+}
+COMITY_INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t *l) noexcept {
+    rwlock *own = ours(l);
+    return own ? own->try_write() : next_trywrlock.get()(l);
+}
+COMITY_INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const timespec *t) noexcept {
+    rwlock *own = ours(l);
+    if (!own) return next_clockrdlock.get()(l, clock, t);
+    return lock_by_clock(clock, t, [own](std::int64_t deadline) noexcept { return own->read_until(deadline); });
+}
+COMITY_INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock, const timespec *t) noexcept {
+    rwlock *own = ours(l);
+    if (!own) return next_clockwrlock.get()(l, clock, t);
+    return lock_by_clock(clock, t, [own](std::int64_t deadline) noexcept { return own->write_until(deadline); });
+}
+COMITY_INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const timespec *t) noexcept {
+    return ours(l) ? pthread_rwlock_clockrdlock(l, CLOCK_REALTIME, t) : next_timedrdlock.get()(l, t);
+}
+COMITY_INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const timespec *t) noexcept {
+    return ours(l) ? pthread_rwlock_clockwrlock(l, CLOCK_REALTIME, t) : next_timedwrlock.get()(l, t);
+}
+COMITY_INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t *l) noexcept {
+    rwlock *own = ours(l);
+    if (!own) return next_unlock.get()(l);
+    own->unlock();
+    return 0;
+}
+COMITY_INTERPOSED int pthread_rwlock_destroy(pthread_rwlock_t *l) noexcept {
+    rwlock *own = ours(l);
+    if (!own) return next_destroy.get()(l);
+    return own->is_locked() ? EBUSY : 0;
+}
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

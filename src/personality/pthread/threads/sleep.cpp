@@ -1,0 +1,69 @@
+// Sleeping: the hart goes on with others. And giving way.
+#include "comity/scheduler.h"
+#include "core/carrier.hpp"
+#include "core/sched.hpp"
+#include "personality/pthread/threads/thread.hpp"
+#include "sys/kernel_thread.hpp"
+
+#include <unistd.h>
+
+namespace comity::posix {
+
+namespace {
+
+constinit next<unsigned (*)(unsigned)> next_sleep{"sleep"};
+constinit next<decltype(::usleep) *> next_usleep{"usleep"};
+constinit next<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
+constinit next<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{"clock_nanosleep"};
+
+// Does the caller hold a hart, which others can use?
+bool on_hart() noexcept {
+    come_home();
+    const core::context *c = core::current_context();
+    return c && c->on->carried && (current_thread || comity_scheduler_self());
+}
+
+void sleep_until(std::int64_t deadline) {
+    test_cancel();
+    if (comity_thread_sleep_until(deadline) == ECANCELED) test_cancel();
+}
+
+} // namespace
+} // namespace comity::posix
+
+using namespace comity::posix;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+COMITY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec *time, timespec *left) {
+    if (!on_hart() || !is_clock(clock)) return next_clock_nanosleep.get()(clock, flags, time, left);
+    if (!is_time(time) || time->tv_sec < 0) return EINVAL;
+    sleep_until(flags & TIMER_ABSTIME ? deadline_of(clock, *time) : comity::sys::deadline_in(nanoseconds(*time)));
+    return 0;
+}
+COMITY_INTERPOSED int nanosleep(const timespec *time, timespec *left) {
+    if (!on_hart()) return next_nanosleep.get()(time, left);
+    const int error = clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
+    if (error == 0) return 0;
+    errno = error;
+    return -1;
+}
+COMITY_INTERPOSED int usleep(useconds_t us) {
+    if (!on_hart()) return next_usleep.get()(us);
+    sleep_until(comity::sys::deadline_in(std::int64_t{us} * 1000));
+    return 0;
+}
+COMITY_INTERPOSED unsigned sleep(unsigned seconds) {
+    if (!on_hart()) return next_sleep.get()(seconds);
+    sleep_until(comity::sys::deadline_in(std::int64_t{seconds} * 1'000'000'000));
+    return 0;
+}
+COMITY_INTERPOSED int sched_yield() noexcept {
+    if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
+    return 0;
+}
+// The header makes another name of it.
+COMITY_INTERPOSED int comity_pthread_yield() noexcept asm("pthread_yield");
+int comity_pthread_yield() noexcept { return sched_yield(); }
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

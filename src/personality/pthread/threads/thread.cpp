@@ -1,0 +1,274 @@
+// Creation, joins, and what is asked of a thread.
+#include "personality/pthread/threads/thread.hpp"
+
+#include "core/carrier.hpp"
+#include "core/spinlock.hpp"
+#include "core/tls/block.hpp"
+#include "sys/memory.hpp"
+#include "sys/message.hpp"
+#include "sys/options.hpp"
+#include "sys/thread_locals.hpp"
+#include "thread/thread.hpp"
+
+#include <cstring>
+#include <new>
+
+#include <sched.h>
+
+namespace comity::posix {
+
+__thread thread *current_thread = nullptr;
+
+namespace {
+
+constinit next<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)> next_create{"pthread_create"};
+constinit next<int (*)(pthread_t, void **)> next_join{"pthread_join"};
+constinit next<int (*)(pthread_t, void **)> next_tryjoin{"pthread_tryjoin_np"};
+constinit next<int (*)(pthread_t, void **, const timespec *)> next_timedjoin{"pthread_timedjoin_np"};
+constinit next<int (*)(pthread_t, void **, clockid_t, const timespec *)> next_clockjoin{"pthread_clockjoin_np"};
+constinit next<int (*)(pthread_t)> next_detach{"pthread_detach"};
+constinit next<pthread_t (*)()> next_self{"pthread_self"};
+
+// ---- Their memory: one range of addresses, of which what was never used takes no memory.
+
+constexpr std::size_t most_threads = std::size_t{1} << 20;
+core::spinlock memory_lock;
+thread *free_threads = nullptr; // by next_free; under memory_lock, as is:
+std::size_t made = 0;           // of the range
+std::atomic<thread *> range{nullptr};
+
+thread *take_memory() noexcept {
+    memory_lock.lock();
+    thread *first = range.load(std::memory_order_relaxed), *t = free_threads;
+    if (!first) {
+        first = static_cast<thread *>(sys::map_pages(most_threads * sizeof(thread)));
+        range.store(first, std::memory_order_relaxed);
+    }
+    if (t)
+        free_threads = t->next_free;
+    else if (first && made < most_threads)
+        t = &first[made++];
+    memory_lock.unlock();
+    return t ? new (t) thread : nullptr;
+}
+
+void give_back_memory(thread *t) noexcept {
+    t->state.store(0, std::memory_order_relaxed);
+    memory_lock.lock();
+    t->next_free = free_threads;
+    free_threads = t;
+    memory_lock.unlock();
+}
+
+// ---- Attributes
+
+// What a thread of Comity's can be given; else it gets a kernel thread, by the C library.
+struct wishes {
+    bool detached = false, own_kernel_thread = false;
+    std::size_t stack_size = 0; // 0: the default
+};
+
+wishes wishes_of(const pthread_attr_t *a) noexcept {
+    wishes w;
+    if (!a) return w;
+    int number = 0;
+    w.detached = pthread_attr_getdetachstate(a, &number) == 0 && number == PTHREAD_CREATE_DETACHED;
+    int policy = SCHED_OTHER;
+    const bool is_explicit = pthread_attr_getinheritsched(a, &number) == 0 && number == PTHREAD_EXPLICIT_SCHED;
+    if (is_explicit && pthread_attr_getschedpolicy(a, &policy) == 0 && policy != SCHED_OTHER)
+        w.own_kernel_thread = true;
+    cpu_set_t cpus, all;
+    CPU_ZERO(&all);
+    for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
+    if (pthread_attr_getaffinity_np(a, sizeof cpus, &cpus) == 0 && !CPU_EQUAL(&cpus, &all)) w.own_kernel_thread = true;
+    void *bottom = nullptr;
+    std::size_t size = 0;
+    const bool stack_given =
+        pthread_attr_getstack(a, &bottom, &size) == 0 && reinterpret_cast<std::uintptr_t>(bottom) + size != 0;
+    if (stack_given) w.own_kernel_thread = true; // the program's memory
+    if (size > sys::get_options().stack_size) w.stack_size = size;
+    return w;
+}
+
+// ---- The thread's life
+
+void *run(void *data) {
+    thread *t = *static_cast<thread **>(data);
+    static __thread bool used = false;
+    errno = 0;
+    if (used) sys::renew_thread_locals();
+    used = true;
+    current_thread = t;
+    t->frame = __builtin_frame_address(0);
+    const core::context *c = core::current_context();
+    if (const core::tls_block *block = c->tls) {
+        t->stack_size = static_cast<std::size_t>(block->stack_top - block->stack_bottom);
+        t->stack_bottom.store(block->stack_bottom, std::memory_order_relaxed);
+    }
+    t->in_program = true;
+    t->result = t->fn(t->arg);
+    void *result = t->result;
+    finish(t);
+    return result;
+}
+
+std::atomic<std::uint32_t> next_id{1};
+
+int create(thread *t, const wishes &w) noexcept {
+    bool inside = false;
+    if (!open_scheduler(inside)) return EAGAIN;
+    comity_thread_attr_t a{};
+    a.technique = COMITY_TECHNIQUE_FULL_L;
+    a.own_tls = 1;
+    a.stack_size = w.stack_size;
+    a.detached = w.detached;
+    a.unwinds = 1;
+    void *data = nullptr;
+    int error = inside ? comity_thread_prepare(&t->handle, &a, run, &data)
+                       : comity_thread_prepare_under(the_scheduler(), &t->handle, &a, run, &data);
+    if (error != 0) return error;
+    *static_cast<thread **>(data) = t;
+    count_living(1);
+    comity_thread_t *handle = t->handle; // it may be over before the launch returns
+    error = inside ? comity_thread_launch(handle) : comity_thread_launch_under(handle, the_scheduler(), nullptr);
+    if (error == 0) return 0;
+    count_living(-1);
+    comity_thread_discard(handle);
+    return error;
+}
+
+// ---- Joins
+
+// The end of whom the caller waits for waits for the caller's own?
+bool would_wait_for_itself(thread *t) noexcept {
+    return t == current_thread || (current_thread && t->joins.load(std::memory_order_relaxed) == current_thread);
+}
+
+// Nobody else may join it now; 0, or why it cannot be joined.
+int claim(thread *t) noexcept {
+    std::uint32_t s = t->state.load(std::memory_order_relaxed);
+    do {
+        if (!(s & thread::in_use)) return ESRCH;
+        if (s & (thread::detached | thread::joined)) return EINVAL;
+    } while (
+        !t->state.compare_exchange_weak(s, s | thread::joined, std::memory_order_relaxed, std::memory_order_relaxed));
+    return 0;
+}
+
+template <class Join> int join(thread *t, Join do_join) {
+    if (would_wait_for_itself(t)) return EDEADLK;
+    come_home();
+    test_cancel();
+    if (const int error = claim(t)) return error;
+    if (current_thread) current_thread->joins.store(t, std::memory_order_relaxed);
+    const int error = do_join(t->handle);
+    if (current_thread) current_thread->joins.store(nullptr, std::memory_order_relaxed);
+    if (error == 0) {
+        give_back_memory(t);
+        return 0;
+    }
+    t->state.fetch_and(~thread::joined, std::memory_order_relaxed);
+    if (error == ECANCELED) test_cancel();
+    return error;
+}
+
+} // namespace
+
+thread *thread_of(pthread_t t) noexcept {
+    auto *p = reinterpret_cast<thread *>(t);
+    thread *first = range.load(std::memory_order_relaxed);
+    return first && p >= first && p < first + most_threads ? p : nullptr;
+}
+
+// A thread of Comity's that is none of ours has other data.
+thread *thread_on(const core::context *c) noexcept {
+    auto *handle = static_cast<comity_thread *>(c->runs);
+    return handle->fn == run ? *reinterpret_cast<thread **>(static_cast<comity::thread *>(handle)->rest().data)
+                             : nullptr;
+}
+
+pthread_t self() noexcept {
+    thread *t = current_thread;
+    return t ? handle_of(t) : next_self.get()();
+}
+
+// Its state says that it has ended before its memory can be anybody else's.
+void finish(thread *t) noexcept {
+    t->ending = true;
+    (void)sys::destroy_thread_locals();
+    end_keys();
+    t->in_program = false; // it is not displaced from here on
+    come_home();
+    count_living(-1);
+    current_thread = nullptr;
+    if (t->state.fetch_or(thread::ended, std::memory_order_acq_rel) & thread::detached) // acq_rel[posix-thread-state]
+        give_back_memory(t);
+}
+
+} // namespace comity::posix
+
+using namespace comity::posix;
+using comity::posix::thread;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, void *(*fn)(void *), void *arg) noexcept {
+    const wishes w = wishes_of(a);
+    if (w.own_kernel_thread) return next_create.get()(out, a, fn, arg);
+    thread *t = take_memory();
+    if (!t) return EAGAIN;
+    t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_relaxed);
+    t->id = next_id.fetch_add(1, std::memory_order_relaxed);
+    t->fn = fn;
+    t->arg = arg;
+    *out = handle_of(t); // before it runs
+    const int error = create(t, w);
+    if (error == 0) return 0;
+    give_back_memory(t);
+    return error == ENOMEM ? EAGAIN : error;
+}
+
+COMITY_INTERPOSED pthread_t pthread_self() noexcept { return self(); }
+
+COMITY_INTERPOSED int pthread_join(pthread_t t, void **result) {
+    thread *own = thread_of(t);
+    if (!own) return next_join.get()(t, result);
+    return join(own, [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
+}
+
+COMITY_INTERPOSED int pthread_tryjoin_np(pthread_t t, void **result) noexcept {
+    thread *own = thread_of(t);
+    if (!own) return next_tryjoin.get()(t, result);
+    if (!(own->state.load(std::memory_order_acquire) & thread::ended)) return EBUSY; // acquire[posix-thread-state]
+    return join(own, [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
+}
+
+COMITY_INTERPOSED int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock, const timespec *time) {
+    thread *own = thread_of(t);
+    if (!own) return next_clockjoin.get()(t, result, clock, time);
+    if (!time) return pthread_join(t, result);
+    if (!is_clock(clock) || !is_time(time)) return EINVAL;
+    const std::int64_t deadline = deadline_of(clock, *time);
+    return join(own, [=](comity_thread_t *handle) { return comity_thread_timedjoin(handle, result, deadline); });
+}
+
+COMITY_INTERPOSED int pthread_timedjoin_np(pthread_t t, void **result, const timespec *time) {
+    return thread_of(t) ? pthread_clockjoin_np(t, result, CLOCK_REALTIME, time) : next_timedjoin.get()(t, result, time);
+}
+
+COMITY_INTERPOSED int pthread_detach(pthread_t t) noexcept {
+    thread *own = thread_of(t);
+    if (!own) return next_detach.get()(t);
+    std::uint32_t s = own->state.load(std::memory_order_relaxed);
+    comity_thread_t *handle = own->handle;
+    do {
+        if (!(s & thread::in_use)) return ESRCH;
+        if (s & (thread::detached | thread::joined)) return EINVAL;
+    } while (!own->state.compare_exchange_weak(s, s | thread::detached,
+                                               std::memory_order_acq_rel, // acq_rel[posix-thread-state]
+                                               std::memory_order_relaxed));
+    if (s & thread::ended) give_back_memory(own);
+    return comity_thread_detach(handle);
+}
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -1,0 +1,82 @@
+// POSIX threads that are threads of Comity. Open first; README.md has the protocols.
+#pragma once
+
+#include "comity/thread.h"
+#include "core/unit.hpp"
+#include "personality/pthread/threads/object.hpp"
+
+#include <atomic>
+
+namespace comity::posix {
+
+// What a pthread_t of such a thread points to. Such memory is never used for anything else, and lies in one range of
+// addresses, by which it is told from the C library's.
+struct alignas(64) thread {
+    // Bits of `state`.
+    static constexpr std::uint32_t in_use = 1, detached = 2, joined = 4, ended = 8;
+
+    std::atomic<std::uint32_t> state{0};
+    std::uint32_t id = 0; // for people
+    comity_thread_t *handle = nullptr;
+    void *(*fn)(void *) = nullptr;
+    void *arg = nullptr;
+    std::atomic<thread *> joins{nullptr}; // whose end it waits for
+    // The newest cleanup handlers of both kinds; the thread's own.
+    __pthread_unwind_buf_t *unwind_buffers = nullptr;
+    _pthread_cleanup_buffer *cleanup_buffers = nullptr;
+    void *result = nullptr;
+    void *frame = nullptr; // of the function under all of the program's
+    int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
+    bool ending = false, in_program = false;
+    // Where it runs, from its start.
+    std::atomic<void *> stack_bottom{nullptr};
+    std::size_t stack_size = 0;
+    char name[16] = {};
+    struct return_unit : unit {
+        core::context *c = nullptr;
+    } back; // stands in the scheduler for a thread that comes back to the harts
+    thread *next_free = nullptr;
+};
+
+// The calling thread's, or null on a thread of the C library's or of another model. In its own TLS, so its address may
+// be kept across a switch.
+extern __thread thread *current_thread __attribute__((tls_model("initial-exec")));
+
+// Null: it is none of ours.
+thread *thread_of(pthread_t t) noexcept;
+inline pthread_t handle_of(thread *t) noexcept { return reinterpret_cast<pthread_t>(t); }
+
+// The one whose function a context of the scheduler's executes, or null.
+thread *thread_on(const core::context *c) noexcept;
+
+// What an owner is known by: as pthread_self.
+pthread_t self() noexcept;
+
+// Ends the calling thread: cleanup handlers, destructors of C++ objects on its stack (glibc's pthread_exit unwinds, and
+// so does this), thread-local variables and keys.
+[[noreturn]] void end(thread *t, void *result);
+// After the function has returned or the stack was unwound: what is left to do.
+void finish(thread *t) noexcept;
+
+// A cancellation point of the calling thread. May not return.
+void test_cancel();
+// The wait of a cancellation point has ended so.
+void act_upon(sync::wait_end e);
+
+// The destructors of the keys' values, in rounds.
+void end_keys() noexcept;
+
+// Opens the scheduler of threads at the first call; false: no memory. Are the caller's threads created in it directly?
+bool open_scheduler(bool &inside) noexcept;
+struct comity_scheduler *the_scheduler() noexcept;
+// The calling thread goes on on a kernel thread of its own, and its hart without it. False: it cannot, or has none.
+bool leave_hart() noexcept;
+// A thread that has done so, or was made to by the watch, comes back to the harts. May switch.
+void come_home() noexcept;
+// The program's first thread leaves: when all others have ended, so does the process. Returns if the caller is another.
+void leave_to_others();
+// One more is about to be created, or one less lives. While any does, a watch sees to it that none keeps a hart that
+// others wait for.
+void count_living(int by) noexcept;
+
+} // namespace comity::posix

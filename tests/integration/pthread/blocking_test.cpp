@@ -1,0 +1,130 @@
+// POSIX threads that sleep in the kernel, or compute without end: they do not keep the harts from others. On Comity's
+// threads and on the C library's.
+#include "start.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::atomic<int> ended{0};
+
+} // namespace
+
+TEST(blocking, readers_leave_their_harts_to_others) {
+    int ends[2];
+    ASSERT_EQ(0, pipe(ends));
+    std::atomic<int> read_so_far{0}, worked{0};
+    auto reader = [&] {
+        char c = 0;
+        if (read(ends[0], &c, 1) == 1) ++read_so_far;
+    };
+    auto worker = [&] {
+        for (int i = 0; i < 100; ++i) {
+            ++worked;
+            sched_yield();
+        }
+    };
+    std::vector<pthread_t> readers, workers;
+    for (int i = 0; i < 20; ++i) readers.push_back(start(reader));
+    for (int i = 0; i < 4; ++i) workers.push_back(start(worker));
+    for (const pthread_t t : workers) pthread_join(t, nullptr);
+    EXPECT_EQ(400, worked);
+    EXPECT_EQ(0, read_so_far);
+    for (int i = 0; i < 20; ++i) ASSERT_EQ(1, write(ends[1], "x", 1));
+    for (const pthread_t t : readers) pthread_join(t, nullptr);
+    EXPECT_EQ(20, read_so_far);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(blocking, a_read_within_the_c_library_does_not_keep_the_others) {
+    int ends[2];
+    ASSERT_EQ(0, pipe(ends));
+    FILE *f = fdopen(ends[0], "r");
+    std::atomic<int> lines{0};
+    auto reader = [&] {
+        char line[16];
+        if (fgets(line, sizeof line, f)) ++lines;
+    };
+    auto writer = [&] { ASSERT_EQ(3, write(ends[1], "ab\n", 3)); };
+    std::vector<pthread_t> all;
+    for (int i = 0; i < 2; ++i) { // as many as harts, then one that has none
+        all.push_back(start(reader));
+        std::this_thread::sleep_for(1ms);
+    }
+    all.push_back(start(writer));
+    all.push_back(start(writer));
+    for (const pthread_t t : all) pthread_join(t, nullptr);
+    EXPECT_EQ(2, lines);
+    fclose(f);
+    close(ends[1]);
+}
+
+TEST(blocking, a_cancelled_reader_ends) {
+    int ends[2];
+    ASSERT_EQ(0, pipe(ends));
+    std::atomic<bool> before{false}, after{false};
+    auto f = [&] {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+        before = true;
+        char c = 0;
+        EXPECT_EQ(1, read(ends[0], &c, 1));
+        pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
+        EXPECT_EQ(1, read(ends[0], &c, 1)); // a cancellation point: nothing is read
+        after = true;
+    };
+    const pthread_t t = start(f);
+    while (!before) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(0, pthread_cancel(t));
+    ASSERT_EQ(2, write(ends[1], "xy", 2));
+    void *result = nullptr;
+    pthread_join(t, &result);
+    EXPECT_EQ(PTHREAD_CANCELED, result);
+    EXPECT_FALSE(after);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(blocking, threads_that_spin_do_not_keep_the_others) {
+    std::atomic<bool> stop{false};
+    auto spinner = [&] {
+        while (!stop.load(std::memory_order_relaxed)) {
+        }
+    };
+    auto other = [&] { stop = true; };
+    std::vector<pthread_t> all;
+    for (int i = 0; i < 3; ++i) all.push_back(start(spinner)); // more than harts
+    all.push_back(start(other));
+    for (const pthread_t t : all) pthread_join(t, nullptr);
+}
+
+// Threads of all kinds at once, some of which are moved to kernel threads of their own while they end others.
+TEST(blocking, trees_of_threads_end_whatever_moves_them) {
+    struct node {
+        static void *run(void *depth) {
+            const long d = reinterpret_cast<long>(depth);
+            if (d % 3 == 0) usleep(100);
+            pthread_t children[4];
+            for (int i = 0; i < 4 && d > 0; ++i)
+                EXPECT_EQ(0, pthread_create(&children[i], nullptr, run, reinterpret_cast<void *>(d - 1)));
+            for (int i = 0; i < 4 && d > 0; ++i) EXPECT_EQ(0, pthread_join(children[i], nullptr));
+            ended.fetch_add(1);
+            return nullptr;
+        }
+    };
+    ended = 0;
+    node::run(reinterpret_cast<void *>(5L));
+    EXPECT_EQ(1365, ended);
+}
