@@ -45,6 +45,14 @@ constexpr option table[] = {
      "Whether OpenMP looks for what the specification forbids: regions that may not be in each other, barriers that not all "
      "threads come to, locks that are set or unset wrongly. The first such thing ends the program with a line that names it.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.omp_check = n != 0; }},
+    {"COMITY_POSIX", option_kind::flag, 0, 1, "", "off",
+     "Whether `comity run` has the program's own threads (pthread_create, std::thread, Python's) run on the harts too, as "
+     "user-level threads. Without it they stay the kernel's.",
+     false, "--posix", [](options &into, std::uint64_t n, const char *) { into.posix = n != 0; }},
+    {"COMITY_POSIX_SCHEDULER", option_kind::choice, 0, 0, "space_efficient|work_stealing|fifo|lifo",
+     "space_efficient: as the program would run without threads, so that few live at once",
+     "In which order such threads run.", false, nullptr,
+     [](options &into, std::uint64_t n, const char *) { into.order = static_cast<posix_order>(n); }},
     {"COMITY_STATS", option_kind::flag, 0, 1, "", "off",
      "Prints a summary on standard error when the program ends: harts, contexts made, switches, steals, blocks, hart "
      "grants, and the largest number of runnable kernel threads seen.",

@@ -10,6 +10,7 @@
 namespace comity::sys {
 
 enum class tls_choice : std::uint8_t { automatic, donor, glibc };
+enum class posix_order : std::uint8_t { space_efficient, work_stealing, fifo, lifo };
 enum class bind_choice : std::uint8_t { none, cores, numa };
 
 struct options {
@@ -24,6 +25,8 @@ struct options {
     bool verbose = false;
     tls_choice tls = tls_choice::automatic;
     bind_choice bind = bind_choice::none;
+    bool posix = false; // does `comity run` have Comity serve the program's own threads?
+    posix_order order = posix_order::space_efficient;
     std::uint64_t chaos = 0; // the chaos scheduler's seed; 0: no chaos
     unsigned spin_us = 0;
     bool spin_given = false;

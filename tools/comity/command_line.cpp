@@ -38,6 +38,7 @@ void add_run(CLI::App &app, run_request &request) {
     run->add_flag("--no-nested", request.no_nested,
                   "Parallel regions inside parallel regions get one thread, as without Comity. (COMITY_NESTED=0)");
     run->add_flag("--own-regions", request.own_regions, help_of("COMITY_OWN_REGIONS"));
+    run->add_flag("--posix", request.posix, help_of("COMITY_POSIX"));
     run->add_flag("--stats", request.stats, help_of("COMITY_STATS"));
     run->add_flag("--verbose", request.verbose, help_of("COMITY_VERBOSE"));
     run->footer("The program is found as the shell finds it. Its exit code, signals and output are\n"

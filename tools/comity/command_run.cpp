@@ -67,9 +67,9 @@ program_error check_installation(const installation &here) {
 }
 
 // The drop-ins first, then what the user preloads; a drop-in that stands there already is not repeated.
-std::string preload_list(const installation &here) {
+std::string preload_list(const installation &here, bool posix) {
     std::string list;
-    for (const std::string &name : drop_in_names()) list += (list.empty() ? "" : ":") + here.folder + "/" + name;
+    for (const std::string &name : preloaded_names(posix)) list += (list.empty() ? "" : ":") + here.folder + "/" + name;
     const char *before = std::getenv("LD_PRELOAD");
     for (std::string rest = before ? before : ""; !rest.empty();) {
         const std::size_t end = rest.find_first_of(": ");
@@ -80,10 +80,17 @@ std::string preload_list(const installation &here) {
     return list;
 }
 
+// A bad value is the program's to complain of, as those of all other variables.
+bool serves_threads(const run_request &request) {
+    const char *text = std::getenv("COMITY_POSIX");
+    std::uint64_t on = 0;
+    return request.posix || (text && sys::parse_option(find_option("COMITY_POSIX"), text, on) && on != 0);
+}
+
 void set(const char *variable, const std::string &value) { ::setenv(variable, value.c_str(), 1); }
 
 void set_environment(const run_request &request, const installation &here) {
-    set("LD_PRELOAD", preload_list(here));
+    set("LD_PRELOAD", preload_list(here, serves_threads(request)));
     set("COMITY_RUN", "1");
     set("COMITY_PRELOAD", here.folder);
     if (request.harts) set("COMITY_HARTS", *request.harts);
@@ -92,6 +99,7 @@ void set_environment(const run_request &request, const installation &here) {
     if (request.verbose) set("COMITY_VERBOSE", "1");
     if (request.no_nested) set("COMITY_NESTED", "0");
     if (request.own_regions) set("COMITY_OWN_REGIONS", "1");
+    if (request.posix) set("COMITY_POSIX", "1");
 }
 
 // Becomes the program; a file that the kernel does not know is the shell's, as with execvp. Returns an exit code.
@@ -126,7 +134,7 @@ int run_program(const run_request &request) {
     std::string obstacle = find_system_obstacle();
     if (obstacle.empty() && !program.obstacle.empty())
         obstacle = fmt::format("{}: {}", program.elf_path(), program.obstacle);
-    if (obstacle.empty()) obstacle = check_loader(program, preload_list(here));
+    if (obstacle.empty()) obstacle = check_loader(program, preload_list(here, serves_threads(request)));
     if (obstacle.empty()) {
         set_environment(request, here);
         if (request.verbose) sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));

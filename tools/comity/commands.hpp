@@ -9,7 +9,7 @@ namespace comity::cli {
 
 struct run_request {
     std::optional<std::string> harts, bind; // as typed
-    bool stats = false, verbose = false, no_nested = false, own_regions = false;
+    bool stats = false, verbose = false, no_nested = false, own_regions = false, posix = false;
     std::vector<std::string> command; // the program and its arguments
 };
 // Returns only when the program could not be started.

@@ -11,7 +11,15 @@ namespace comity::cli {
 
 const std::vector<std::string> &drop_in_names() {
     static const std::vector<std::string> names{"libgomp.so.1", "libomp.so.5", "libcomity_iomp5.so",
-                                                "libcomity_blas.so", "libcomity_pthread.so"};
+                                                "libcomity_blas.so", "libcomity_pthread.so", "libcomity_threads.so"};
+    return names;
+}
+
+// The last two are for the same functions.
+std::vector<std::string> preloaded_names(bool posix) {
+    std::vector<std::string> names;
+    for (const std::string &name : drop_in_names())
+        if (name != (posix ? "libcomity_pthread.so" : "libcomity_threads.so")) names.push_back(name);
     return names;
 }
 

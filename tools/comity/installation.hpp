@@ -14,8 +14,10 @@ struct installation {
     bool is_complete() const { return !folder.empty() && missing.empty(); }
 };
 
-// The drop-ins that `comity run` preloads, by file name, in their order.
+// All drop-ins, by file name.
 const std::vector<std::string> &drop_in_names();
+// Those that `comity run` preloads, in their order; posix: the program's own threads are Comity's, too.
+std::vector<std::string> preloaded_names(bool posix);
 
 installation find_installation();
 

@@ -7,7 +7,8 @@ import unittest
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 STAND_IN = "int comity_stand_in_{0};\n"
-DROP_INS = ("libgomp.so.1", "libomp.so.5", "libcomity_iomp5.so", "libcomity_blas.so", "libcomity_pthread.so")
+PRELOADED = ("libgomp.so.1", "libomp.so.5", "libcomity_iomp5.so", "libcomity_blas.so", "libcomity_pthread.so")
+DROP_INS = PRELOADED + ("libcomity_threads.so",)
 CORE = "libcomity_openmp.so"  # the OpenMP drop-ins need it, so it is loaded with them
 
 
@@ -29,7 +30,7 @@ class cli_case(unittest.TestCase):
         for number, name in enumerate(DROP_INS):
             cls.build(f"prefix/lib/comity/{name}", STAND_IN.format(number), "-shared", "-fPIC", f"-Wl,-soname,{name}")
         cls.build(f"prefix/lib/comity/{CORE}", STAND_IN.format("core"), "-shared", "-fPIC")
-        cls.preload = ":".join(os.path.join(cls.prefix, "lib/comity", name) for name in DROP_INS)
+        cls.preload = ":".join(os.path.join(cls.prefix, "lib/comity", name) for name in PRELOADED)
 
     @classmethod
     def path(cls, name):
