@@ -88,10 +88,11 @@ void task_schedule(tool_data *prior, task_status status, tool_data *next) {
 }
 
 int initialize(lookup_function lookup, int, tool_data *) {
-    using set_function = set_result (*)(event, any_function);
+    using set_function = set_result (*)(int, any_function);
     const auto set = reinterpret_cast<set_function>(lookup("ompt_set_callback"));
     const auto attach = [set](event which, auto function) {
-        demand(set(which, reinterpret_cast<any_function>(function)) == set_result::always, "an event is not told");
+        demand(set(static_cast<int>(which), reinterpret_cast<any_function>(function)) == set_result::always,
+               "an event is not told");
     };
     attach(event::thread_begin, thread_begin);
     attach(event::thread_end, thread_end);

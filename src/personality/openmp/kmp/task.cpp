@@ -141,8 +141,8 @@ constexpr i32 task_is_plain = task_is_tied;
 constexpr i32 what_is_plain =
     task_is_tied | task_has_destructors | task_is_proxy | task_has_priority | task_is_detachable;
 
-__attribute__((no_sanitize("undefined"))) void run_at_once(thread *t, kmp_task *k) noexcept {
-    run_child(t, core_task(k), [=] { k->routine(static_cast<i32>(t->number), k); });
+void run_at_once(thread *t, kmp_task *k) noexcept {
+    run_child(t, core_task(k), [=]() COMITY_CALLS_PROGRAM { k->routine(static_cast<i32>(t->number), k); });
 }
 
 [[gnu::noinline]] i32 submit(kmp_task *k, ompt::place at) noexcept {
