@@ -157,7 +157,9 @@ void run_watched(thread *t, task *what) noexcept {
 bool body_is_done(task *what) noexcept {
     what->runner.store(nullptr, std::memory_order_relaxed);
     // What the body did is seen by who completes it: acq_rel[event].
-    return what->event.fetch_or(event_body_done, std::memory_order_acq_rel) & event_fulfilled;
+    const bool ends = what->event.fetch_or(event_body_done, std::memory_order_acq_rel) & event_fulfilled;
+    if (ends && ompt::on()) ompt::detached_ends(what);
+    return ends;
 }
 
 // True: its end is here.

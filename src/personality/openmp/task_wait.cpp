@@ -406,6 +406,7 @@ void fulfill_event(task *what) noexcept {
     if (ompt::on()) ompt::task_fulfilled(what);
     // acq_rel[event]
     const bool body_done = what->event.fetch_or(event_fulfilled, std::memory_order_acq_rel) & event_body_done;
+    if (body_done && ompt::on()) ompt::detached_ends(what);
     core::chaos_point();
     if (body_done && !outside) {
         complete(t, what, make_ready_for_others);

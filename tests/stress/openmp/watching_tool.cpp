@@ -1,5 +1,6 @@
 // A tool of OMPT that keeps plain data for threads, regions and tasks: where one event is not told before another that
 // must come later, ThreadSanitizer finds it, and what is told twice, or of what has ended, ends the program.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -26,6 +27,7 @@ struct thread {
     bool alive;
 };
 thread_local int events = 0;
+std::atomic<int> open_tasks{0}; // explicit ones
 
 template <class T> T *of(tool_data *data) { return static_cast<T *>(data->pointer); }
 
@@ -73,12 +75,14 @@ void implicit_task(endpoint which, tool_data *parallel, tool_data *task, unsigne
 void task_create(tool_data *, const task_frame *, tool_data *made, int, int, const void *) {
     demand(!made->pointer, "a task is made twice");
     made->pointer = new work{false, true};
+    ++open_tasks;
 }
 void task_schedule(tool_data *prior, task_status status, tool_data *next) {
     const bool ends = status == task_status::complete || status == task_status::cancel ||
                       status == task_status::late_fulfill || status == task_status::taskwait_complete;
     if (work *w = of<work>(prior); w && ends) {
         demand(w->is_explicit, "an implicit task ends as an explicit one");
+        --open_tasks;
         delete w;
         prior->pointer = nullptr;
     } else if (w && status != task_status::early_fulfill) {
@@ -109,6 +113,6 @@ int initialize(lookup_function lookup, int, tool_data *) {
 extern "C" __attribute__((visibility("default"))) int watching_tool_events() { return events; }
 
 extern "C" __attribute__((visibility("default"))) start_result *ompt_start_tool(unsigned, const char *) {
-    static start_result tool{initialize, [](tool_data *) {}, {}};
+    static start_result tool{initialize, [](tool_data *) { demand(open_tasks == 0, "a task has no end"); }, {}};
     return &tool;
 }

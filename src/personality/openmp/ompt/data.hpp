@@ -15,8 +15,8 @@ struct alignas(16) task_info {
     task *below;               // which its rank executed before, and goes back to
     unsigned flags;            // task_flag_bits
     thread_state state_before; // of the thread, when it began
-    const void *unused;
-    task *self; // the last word before a task's data (task_of)
+    bool detached;             // its body was told to end with the event open
+    task *self;                // the last word before a task's data (task_of)
 };
 static_assert(sizeof(task_info) == 64);
 

@@ -177,6 +177,7 @@ void undeferred_begins(thread *t, task *what, place at) noexcept;
 void undeferred_ends(thread *t, task *what) noexcept;
 void task_discarded(task *what) noexcept;
 void task_fulfilled(task *what) noexcept; // its event, before it is
+void detached_ends(task *what) noexcept;  // by who finds that the body has run and the event is fulfilled
 // `later` waits for `earlier`; null: what dependent_wait reports does.
 void task_waits_for(task *earlier, task *later) noexcept;
 void yields(bool begin) noexcept; // taskyield

@@ -71,6 +71,7 @@ void task_begins(thread *t, task *what) noexcept {
 void task_ends(thread *t, task *what, task_status how) noexcept {
     (void)t;
     task_info &info = info_of(what);
+    info.detached = how == task_status::detach;
     if (how != task_status::switched && how != task_status::detach) end_to_tool(what);
     tell<event::task_schedule>(&info.data, how, &info_of(info.below).data);
     mine().state = info.state_before;
@@ -110,9 +111,18 @@ void task_discarded(task *what) noexcept {
 void task_fulfilled(task *what) noexcept {
     // The body has run, and whoever made the task has gone: acq_rel[event].
     const bool late = what->event.load(std::memory_order_acquire) & event_body_done; // acquire[event]
-    if (late) end_to_tool(what);
-    tell<event::task_schedule>(&info_of(what).data, late ? task_status::late_fulfill : task_status::early_fulfill,
-                               nullptr);
+    if (late) return detached_ends(what);
+    tell<event::task_schedule>(&info_of(what).data, task_status::early_fulfill, nullptr);
+}
+
+// Its end has not been told if the body's was told as that of a task whose event is open, also where the event was told
+// as fulfilled early meanwhile.
+void detached_ends(task *what) noexcept {
+    task_info &info = info_of(what);
+    if (!info.detached) return;
+    info.detached = false;
+    end_to_tool(what);
+    tell<event::task_schedule>(&info.data, task_status::late_fulfill, nullptr);
 }
 
 void task_waits_for(task *earlier, task *later) noexcept {
