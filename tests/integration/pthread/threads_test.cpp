@@ -651,6 +651,22 @@ TEST(properties, a_thread_that_wants_its_own_processor_gets_a_kernel_thread) {
     pthread_attr_destroy(&a);
 }
 
+// The child's only thread returns from its function.
+TEST(process, ends_with_the_thread_that_forked_it) {
+    pid_t child = -1;
+    auto f = [&] {
+        child = fork();
+        if (child == 0) alarm(30);
+    };
+    const pid_t parent = getpid();
+    const pthread_t t = start(f);
+    pthread_join(t, nullptr);
+    ASSERT_EQ(parent, getpid());
+    int status = 0;
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 TEST(process, a_fork_from_a_thread_leaves_it_alone) {
     auto f = [] {
         const pid_t child = fork();

@@ -27,6 +27,7 @@ std::atomic<comity_scheduler_t *> scheduler{nullptr};
 constexpr std::int64_t look_ns = 10'000'000;
 constexpr unsigned looks_at_running = 10, idle_factor = 5;
 core::timer next_look;
+std::atomic<bool> is_orphan{false};   // the child of a fork by one of the threads: the process has no first thread
 std::atomic<bool> watching{false};    // whoever sets it has next_look
 std::atomic<std::uint32_t> living{0}; // threads that were created and have not ended
 
@@ -51,6 +52,7 @@ bool may_go(const core::context *c) noexcept {
 // Of the threads only the one that forked is there.
 void child_after_fork() noexcept {
     living.store(current_thread ? 1 : 0, std::memory_order_relaxed);
+    if (current_thread) is_orphan.store(true, std::memory_order_relaxed);
     if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
 }
 
@@ -169,8 +171,10 @@ void look(core::timer *) noexcept {
 
 } // namespace
 
+// Where there is no first thread, the process ends with the last one.
 void count_living(int by) noexcept {
-    living.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+    const std::uint32_t before = living.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+    if (by < 0 && before == 1 && is_orphan.load(std::memory_order_relaxed)) std::exit(0);
     if (by < 0) return;
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-watch]
     if (watching.load(std::memory_order_relaxed) || watching.exchange(true, std::memory_order_relaxed)) return;

@@ -199,7 +199,7 @@ void finish(thread *t) noexcept {
     end_keys();
     t->in_program = false; // it is not displaced from here on
     come_home();
-    count_living(-1);
+    count_living(-1); // it may be the end of the process
     current_thread = nullptr;
     if (t->state.fetch_or(thread::ended, std::memory_order_acq_rel) & thread::detached) // acq_rel[posix-thread-state]
         give_back_memory(t);
