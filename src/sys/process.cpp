@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <type_traits>
 
 #include "sys/c_library.hpp"
@@ -11,11 +12,18 @@ namespace comity::sys {
 static_assert(std::is_same_v<pthread_once_t, int> && PTHREAD_ONCE_INIT == 0);
 static_assert(std::is_same_v<pthread_key_t, unsigned>);
 
-// Not a preloaded one, which may be Comity's own and need what this makes.
+// Not a preloaded one, which may be Comity's own and need what this makes. Looked up without a guard, which the child
+// of a fork in the middle would find taken; several threads may look at once and find the same.
 void once::run(void (*function)()) noexcept {
     using once_function = int (*)(int *, void (*)());
-    static const auto found = reinterpret_cast<once_function>(find_in_c_library("pthread_once"));
-    (found ? found : ::pthread_once)(&state_, function);
+    static constinit std::atomic<once_function> found{nullptr};
+    once_function f = found.load(std::memory_order_relaxed);
+    if (!f) {
+        f = reinterpret_cast<once_function>(find_in_c_library("pthread_once"));
+        if (!f) f = ::pthread_once;
+        found.store(f, std::memory_order_relaxed);
+    }
+    f(&state_, function);
 }
 
 bool at_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
