@@ -13,7 +13,6 @@
 #include "sys/process.hpp"
 
 #include <cstdlib>
-#include <cstring>
 
 #include <unistd.h>
 
@@ -33,6 +32,9 @@ std::atomic<std::uint32_t> living{0}; // threads that were created and have not 
 
 core::spinlock opening;
 std::atomic<std::uint32_t> keeper{0}; // 0: it has not opened one; 1: it has; 2: it could not
+
+// The same as the layers below see it; null: it is not open.
+unit_scheduler *units() noexcept { return reinterpret_cast<unit_scheduler *>(the_scheduler()); }
 
 comity_scheduler_attr_t wanted() noexcept {
     constexpr comity_scheduler_kind_t kinds[] = {COMITY_SCHEDULER_SPACE_EFFICIENT, COMITY_SCHEDULER_WORK_STEALING,
@@ -114,12 +116,11 @@ namespace {
 
 // The hart goes on with the thread as soon as the kernel thread on which it was has lent its storage again.
 void bring_home(unit *u, core::carrier *k) noexcept {
-    auto *t = static_cast<thread::return_unit *>(u);
-    core::context *c = t->c;
+    core::context *c = static_cast<thread::return_unit *>(u)->c;
     while (!core::promotion_over(c)) sys::yield_kernel_thread(); // a few instructions behind us
-    c->owner = reinterpret_cast<unit_scheduler *>(the_scheduler());
+    unit_scheduler *s = units();
+    c->owner = s;
     core::unblock(c);
-    auto *s = reinterpret_cast<unit_scheduler *>(the_scheduler());
     s->hooks->units->next(s, k);
 }
 
@@ -129,7 +130,7 @@ void come_home() noexcept {
     thread *t = current_thread;
     core::context *c = core::current_context();
     if (!t || !core::is_promoted(c)) return;
-    auto *s = reinterpret_cast<unit_scheduler *>(the_scheduler());
+    unit_scheduler *s = units();
     t->back.run = bring_home;
     t->back.c = c;
     s->hooks->units->accept(s, &t->back);
@@ -146,8 +147,7 @@ void leave_to_others() {
 
 bool leave_hart() noexcept {
     const core::context *c = core::current_context();
-    return current_thread && c->on->carried && c->owner == reinterpret_cast<unit_scheduler *>(the_scheduler()) &&
-           core::promote_caller();
+    return current_thread && c->on->carried && c->owner == units() && core::promote_caller();
 }
 
 // ---- The watch. While threads live it looks for harts that are stuck: with a thread that sleeps in the kernel, or
@@ -155,8 +155,10 @@ bool leave_hart() noexcept {
 
 namespace {
 
+void look_in(std::int64_t ns) noexcept; // `watching` is the caller's
+
 void look(core::timer *) noexcept {
-    auto *s = reinterpret_cast<unit_scheduler *>(the_scheduler());
+    unit_scheduler *s = units();
     const bool waits = s && s->hooks->units->has_waiting(s);
     const bool home = core::look_after_homes(looks_at_running, waits);
     if (living.load(std::memory_order_relaxed) == 0) {
@@ -165,8 +167,13 @@ void look(core::timer *) noexcept {
         // One that was counted meanwhile may have found the watch on.
         if (living.load(std::memory_order_relaxed) == 0 || watching.exchange(true, std::memory_order_relaxed)) return;
     }
-    next_look.at = sys::deadline_in(waits || home ? look_ns : idle_factor * look_ns);
-    if (!core::arm(next_look)) watching.store(false, std::memory_order_relaxed);
+    look_in(waits || home ? look_ns : idle_factor * look_ns);
+}
+
+void look_in(std::int64_t ns) noexcept {
+    next_look.at = sys::deadline_in(ns);
+    next_look.serve = look;
+    if (!core::arm(next_look)) watching.store(false, std::memory_order_relaxed); // no kernel thread is to be had
 }
 
 } // namespace
@@ -178,9 +185,7 @@ void count_living(int by) noexcept {
     if (by < 0) return;
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-watch]
     if (watching.load(std::memory_order_relaxed) || watching.exchange(true, std::memory_order_relaxed)) return;
-    next_look.at = sys::deadline_in(look_ns);
-    next_look.serve = look;
-    if (!core::arm(next_look)) watching.store(false, std::memory_order_relaxed);
+    look_in(look_ns);
 }
 
 } // namespace comity::posix

@@ -27,6 +27,7 @@ public:
         unused_[0] = unused_[1] = 0;
         mark_ = mark;
     }
+    void end() noexcept { mark_ = 0; }
     bool try_wait() noexcept { return take(0); }
     sync::wait_end wait_until(std::int64_t deadline) noexcept {
         auto some = [this]() noexcept { return value() != 0; };
@@ -103,7 +104,7 @@ COMITY_INTERPOSED int sem_init(sem_t *s, int shared, unsigned value) noexcept {
 }
 COMITY_INTERPOSED int sem_destroy(sem_t *s) noexcept {
     if (!ours(s)) return next_destroy.get()(s);
-    *reinterpret_cast<std::uint64_t *>(reinterpret_cast<std::byte *>(s) + 24) = 0; // ours no more
+    in<semaphore>(s).end();
     return 0;
 }
 COMITY_INTERPOSED int sem_post(sem_t *s) noexcept {

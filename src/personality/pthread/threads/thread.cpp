@@ -5,7 +5,6 @@
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
 #include "sys/memory.hpp"
-#include "sys/message.hpp"
 #include "sys/options.hpp"
 #include "sys/thread_locals.hpp"
 #include "thread/thread.hpp"
@@ -78,8 +77,7 @@ wishes wishes_of(const pthread_attr_t *a) noexcept {
     if (is_explicit && pthread_attr_getschedpolicy(a, &policy) == 0 && policy != SCHED_OTHER)
         w.own_kernel_thread = true;
     cpu_set_t cpus, all;
-    CPU_ZERO(&all);
-    for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &all);
+    std::memset(&all, 0xff, sizeof all);
     if (pthread_attr_getaffinity_np(a, sizeof cpus, &cpus) == 0 && !CPU_EQUAL(&cpus, &all)) w.own_kernel_thread = true;
     void *bottom = nullptr;
     std::size_t size = 0;
@@ -106,13 +104,10 @@ void *run(void *data) {
         t->stack_bottom.store(block->stack_bottom, std::memory_order_relaxed);
     }
     t->in_program = true;
-    t->result = t->fn(t->arg);
-    void *result = t->result;
+    void *result = t->fn(t->arg);
     finish(t);
     return result;
 }
-
-std::atomic<std::uint32_t> next_id{1};
 
 int create(thread *t, const wishes &w) noexcept {
     bool inside = false;
@@ -144,14 +139,15 @@ bool would_wait_for_itself(thread *t) noexcept {
     return t == current_thread || (current_thread && t->joins.load(std::memory_order_relaxed) == current_thread);
 }
 
-// Nobody else may join it now; 0, or why it cannot be joined.
-int claim(thread *t) noexcept {
-    std::uint32_t s = t->state.load(std::memory_order_relaxed);
+// Adds `joined` or `detached`: nobody else may join or detach it then. 0, or why that cannot be; `before` is the state.
+int claim(thread *t, std::uint32_t as, std::uint32_t &before) noexcept {
+    before = t->state.load(std::memory_order_relaxed);
     do {
-        if (!(s & thread::in_use)) return ESRCH;
-        if (s & (thread::detached | thread::joined)) return EINVAL;
-    } while (
-        !t->state.compare_exchange_weak(s, s | thread::joined, std::memory_order_relaxed, std::memory_order_relaxed));
+        if (!(before & thread::in_use)) return ESRCH;
+        if (before & (thread::detached | thread::joined)) return EINVAL;
+    } while (!t->state.compare_exchange_weak(before, before | as,
+                                             std::memory_order_acq_rel, // acq_rel[posix-thread-state]
+                                             std::memory_order_relaxed));
     return 0;
 }
 
@@ -159,7 +155,8 @@ template <class Join> int join(thread *t, Join do_join) {
     if (would_wait_for_itself(t)) return EDEADLK;
     come_home();
     test_cancel();
-    if (const int error = claim(t)) return error;
+    std::uint32_t before = 0;
+    if (const int error = claim(t, thread::joined, before)) return error;
     if (current_thread) current_thread->joins.store(t, std::memory_order_relaxed);
     const int error = do_join(t->handle);
     if (current_thread) current_thread->joins.store(nullptr, std::memory_order_relaxed);
@@ -218,7 +215,6 @@ COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, vo
     thread *t = take_memory();
     if (!t) return EAGAIN;
     t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_relaxed);
-    t->id = next_id.fetch_add(1, std::memory_order_relaxed);
     t->fn = fn;
     t->arg = arg;
     *out = handle_of(t); // before it runs
@@ -259,15 +255,10 @@ COMITY_INTERPOSED int pthread_timedjoin_np(pthread_t t, void **result, const tim
 COMITY_INTERPOSED int pthread_detach(pthread_t t) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_detach.get()(t);
-    std::uint32_t s = own->state.load(std::memory_order_relaxed);
-    comity_thread_t *handle = own->handle;
-    do {
-        if (!(s & thread::in_use)) return ESRCH;
-        if (s & (thread::detached | thread::joined)) return EINVAL;
-    } while (!own->state.compare_exchange_weak(s, s | thread::detached,
-                                               std::memory_order_acq_rel, // acq_rel[posix-thread-state]
-                                               std::memory_order_relaxed));
-    if (s & thread::ended) give_back_memory(own);
+    comity_thread_t *handle = own->handle; // from here on it may be given back
+    std::uint32_t before = 0;
+    if (const int error = claim(own, thread::detached, before)) return error;
+    if (before & thread::ended) give_back_memory(own);
     return comity_thread_detach(handle);
 }
 

@@ -16,7 +16,6 @@ struct alignas(64) thread {
     static constexpr std::uint32_t in_use = 1, detached = 2, joined = 4, ended = 8;
 
     std::atomic<std::uint32_t> state{0};
-    std::uint32_t id = 0; // for people
     comity_thread_t *handle = nullptr;
     void *(*fn)(void *) = nullptr;
     void *arg = nullptr;
@@ -24,8 +23,8 @@ struct alignas(64) thread {
     // The newest cleanup handlers of both kinds; the thread's own.
     __pthread_unwind_buf_t *unwind_buffers = nullptr;
     _pthread_cleanup_buffer *cleanup_buffers = nullptr;
-    void *result = nullptr;
-    void *frame = nullptr; // of the function under all of the program's
+    void *result = nullptr; // of one that ends from the middle
+    void *frame = nullptr;  // of the function under all of the program's
     int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
     bool ending = false, in_program = false;
     // Where it runs, from its start.
