@@ -53,6 +53,13 @@ join_function real_join() noexcept {
     return found ? found : ::pthread_join;
 }
 
+// One of Comity's threads may come here first while the program's main thread, in a constructor that dlopen runs, holds
+// the dynamic linker's lock and waits for that thread.
+__attribute__((constructor)) void find_early() noexcept {
+    real_create();
+    real_join();
+}
+
 std::size_t usable_stack_size(std::size_t wanted) noexcept {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const auto least = static_cast<std::size_t>(::sysconf(_SC_THREAD_STACK_MIN));

@@ -40,16 +40,21 @@ bool begins_with(const char *name, const char *prefix) noexcept {
     return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
 }
 
+// The file of this library; empty: the dynamic linker does not say.
+const char *own_path() noexcept {
+    static const char *const found = [] {
+        Dl_info info{};
+        return ::dladdr(reinterpret_cast<void *>(&renew), &info) && info.dli_fname ? info.dli_fname : "";
+    }();
+    return found;
+}
+
 // The C library's state of the kernel thread under the storage, and Comity's, stay.
 bool is_kept(const char *path) noexcept {
     const char *slash = std::strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (const char *prefix : {"libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libcomity"})
         if (begins_with(name, prefix)) return true;
-    static const char *const own = [] {
-        Dl_info info{};
-        return ::dladdr(reinterpret_cast<void *>(&renew), &info) && info.dli_fname ? info.dli_fname : "";
-    }();
-    const char *own_slash = std::strrchr(own, '/');
+    const char *own = own_path(), *own_slash = std::strrchr(own, '/');
     // The drop-ins lie in the folder `comity` beside this library.
     const std::size_t folder = own_slash ? static_cast<std::size_t>(own_slash - own) + 1 : 0;
     return slash && folder != 0 && std::strncmp(path, own, folder) == 0 && begins_with(path + folder, "comity/");
@@ -96,10 +101,21 @@ int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
     return 0;
 }
 
+using destructors_function = void (*)();
+destructors_function tls_destructors() noexcept {
+    static const auto found = reinterpret_cast<destructors_function>(find_symbol("__call_tls_dtors"));
+    return found;
+}
+// As in kernel_thread.cpp: not by a thread for which the holder of the dynamic linker's lock waits.
+__attribute__((constructor)) void find_early() noexcept {
+    own_path();
+    tls_destructors();
+}
+
 } // namespace
 
 bool destroy_thread_locals() noexcept {
-    static const auto call = reinterpret_cast<void (*)()>(find_symbol("__call_tls_dtors"));
+    const destructors_function call = tls_destructors();
     if (!call) return false;
     call();
     return true;

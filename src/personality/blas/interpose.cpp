@@ -12,14 +12,16 @@
 
 namespace {
 
-constinit comity::sys::next_symbol<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)> next_create{
-    "pthread_create"};
-constinit comity::sys::next_symbol<char *(*)(const char *)> next_getenv{"getenv"};
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)>
+    next_create{"pthread_create"};
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<char *(*)(const char *)> next_getenv{"getenv"};
 
 // An OpenBLAS whose jobs run on Comity wakes its own threads only for the factorisation of getrf; between its steps
 // they may spin for some 30 us, 2^16 ticks, where OpenBLAS' own default is 25 to 100 ms.
 constexpr const char *timeout_variable = "OPENBLAS_THREAD_TIMEOUT";
 char short_timeout[] = "16";
+
+__attribute__((constructor)) void find_all_next() noexcept { comity::sys::find_all_next(); }
 
 } // namespace
 

@@ -15,14 +15,14 @@ namespace comity::posix::c_library {
 namespace {
 
 template <class Function> using next = sys::next_symbol<Function>;
-constinit next<int (*)(pthread_cond_t *, pthread_mutex_t *)> next_wait{"pthread_cond_wait"};
-constinit next<int (*)(pthread_cond_t *, pthread_mutex_t *, const timespec *)> next_timed_wait{
+COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *, pthread_mutex_t *)> next_wait{"pthread_cond_wait"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *, pthread_mutex_t *, const timespec *)> next_timed_wait{
     "pthread_cond_timedwait"};
-constinit next<int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const timespec *)> next_clock_wait{
+COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const timespec *)> next_clock_wait{
     "pthread_cond_clockwait"};
-constinit next<int (*)(pthread_cond_t *)> next_signal{"pthread_cond_signal"};
-constinit next<int (*)(pthread_cond_t *)> next_broadcast{"pthread_cond_broadcast"};
-constinit next<int (*)(pthread_cond_t *)> next_destroy{"pthread_cond_destroy"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *)> next_signal{"pthread_cond_signal"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *)> next_broadcast{"pthread_cond_broadcast"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *)> next_destroy{"pthread_cond_destroy"};
 
 // glibc keeps two attributes of a condition as two bits of one of its words; which word differs between its versions.
 // `found` is 0 until somebody has looked.

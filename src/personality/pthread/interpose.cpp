@@ -16,10 +16,12 @@ namespace c_library = comity::posix::c_library;
 
 namespace {
 
-constinit comity::sys::next_symbol<decltype(::usleep) *> next_usleep{"usleep"};
-constinit comity::sys::next_symbol<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
-constinit comity::sys::next_symbol<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<decltype(::usleep) *> next_usleep{"usleep"};
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{
     "clock_nanosleep"};
+
+__attribute__((constructor)) void find_all_next() noexcept { comity::sys::find_all_next(); }
 
 static_assert(sizeof(condition) <= sizeof(pthread_cond_t));
 static_assert(alignof(condition) <= alignof(pthread_cond_t));

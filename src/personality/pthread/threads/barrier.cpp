@@ -5,9 +5,10 @@ namespace comity::posix {
 
 namespace {
 
-constinit next<int (*)(pthread_barrier_t *, const pthread_barrierattr_t *, unsigned)> next_init{"pthread_barrier_init"};
-constinit next<int (*)(pthread_barrier_t *)> next_wait{"pthread_barrier_wait"};
-constinit next<int (*)(pthread_barrier_t *)> next_destroy{"pthread_barrier_destroy"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_barrier_t *, const pthread_barrierattr_t *, unsigned)> next_init{
+    "pthread_barrier_init"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_barrier_t *)> next_wait{"pthread_barrier_wait"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_barrier_t *)> next_destroy{"pthread_barrier_destroy"};
 
 class barrier {
 public:

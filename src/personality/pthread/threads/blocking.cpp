@@ -35,7 +35,7 @@ bool sleeps(int fd, short events) noexcept {
     const int kept = errno;
     pollfd p{fd, events, 0};
     const timespec at_once{};
-    static constinit next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
+    COMITY_NEXT_SYMBOL static next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
     const bool waits = next_ppoll.get()(&p, 1, &at_once, nullptr) == 0;
     errno = kept;
     return waits;
@@ -57,7 +57,7 @@ using comity::posix::without_hart;
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 #define COMITY_NEXT(name, type)                                                                                        \
-    static constinit next<type> next_##name { #name }
+    COMITY_NEXT_SYMBOL static next<type> next_##name { #name }
 
 COMITY_INTERPOSED ssize_t read(int fd, void *to, std::size_t size) {
     COMITY_NEXT(read, ssize_t(*)(int, void *, std::size_t));

@@ -15,18 +15,20 @@ namespace comity::posix {
 
 namespace {
 
-constinit next<void (*)(void *)> next_exit{"pthread_exit"};
-constinit next<int (*)(pthread_t)> next_cancel{"pthread_cancel"};
-constinit next<int (*)(int, int *)> next_setcancelstate{"pthread_setcancelstate"};
-constinit next<int (*)(int, int *)> next_setcanceltype{"pthread_setcanceltype"};
-constinit next<void (*)()> next_testcancel{"pthread_testcancel"};
-constinit next<void (*)(__pthread_unwind_buf_t *)> next_register{"__pthread_register_cancel"};
-constinit next<void (*)(__pthread_unwind_buf_t *)> next_unregister{"__pthread_unregister_cancel"};
-constinit next<void (*)(__pthread_unwind_buf_t *)> next_register_defer{"__pthread_register_cancel_defer"};
-constinit next<void (*)(__pthread_unwind_buf_t *)> next_unregister_restore{"__pthread_unregister_cancel_restore"};
-constinit next<void (*)(__pthread_unwind_buf_t *)> next_unwind_next{"__pthread_unwind_next"};
-constinit next<void (*)(_pthread_cleanup_buffer *, void (*)(void *), void *)> next_push{"_pthread_cleanup_push"};
-constinit next<void (*)(_pthread_cleanup_buffer *, int)> next_pop{"_pthread_cleanup_pop"};
+COMITY_NEXT_SYMBOL next<void (*)(void *)> next_exit{"pthread_exit"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t)> next_cancel{"pthread_cancel"};
+COMITY_NEXT_SYMBOL next<int (*)(int, int *)> next_setcancelstate{"pthread_setcancelstate"};
+COMITY_NEXT_SYMBOL next<int (*)(int, int *)> next_setcanceltype{"pthread_setcanceltype"};
+COMITY_NEXT_SYMBOL next<void (*)()> next_testcancel{"pthread_testcancel"};
+COMITY_NEXT_SYMBOL next<void (*)(__pthread_unwind_buf_t *)> next_register{"__pthread_register_cancel"};
+COMITY_NEXT_SYMBOL next<void (*)(__pthread_unwind_buf_t *)> next_unregister{"__pthread_unregister_cancel"};
+COMITY_NEXT_SYMBOL next<void (*)(__pthread_unwind_buf_t *)> next_register_defer{"__pthread_register_cancel_defer"};
+COMITY_NEXT_SYMBOL next<void (*)(__pthread_unwind_buf_t *)> next_unregister_restore{
+    "__pthread_unregister_cancel_restore"};
+COMITY_NEXT_SYMBOL next<void (*)(__pthread_unwind_buf_t *)> next_unwind_next{"__pthread_unwind_next"};
+COMITY_NEXT_SYMBOL next<void (*)(_pthread_cleanup_buffer *, void (*)(void *), void *)> next_push{
+    "_pthread_cleanup_push"};
+COMITY_NEXT_SYMBOL next<void (*)(_pthread_cleanup_buffer *, int)> next_pop{"_pthread_cleanup_pop"};
 
 thread_local _Unwind_Exception forced; // of the thread that ends; its TLS goes along
 

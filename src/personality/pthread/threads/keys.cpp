@@ -9,8 +9,8 @@ namespace comity::posix {
 namespace {
 
 using destructor = void (*)(void *);
-constinit next<int (*)(pthread_key_t *, destructor)> next_create{"pthread_key_create"};
-constinit next<int (*)(pthread_key_t)> next_delete{"pthread_key_delete"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_key_t *, destructor)> next_create{"pthread_key_create"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_key_t)> next_delete{"pthread_key_delete"};
 constexpr unsigned most_keys = PTHREAD_KEYS_MAX;
 
 std::atomic<destructor> destructors[most_keys]; // null: none

@@ -5,12 +5,13 @@ namespace comity::posix {
 
 namespace {
 
-constinit next<int (*)(pthread_mutex_t *)> next_lock{"pthread_mutex_lock"};
-constinit next<int (*)(pthread_mutex_t *)> next_trylock{"pthread_mutex_trylock"};
-constinit next<int (*)(pthread_mutex_t *)> next_unlock{"pthread_mutex_unlock"};
-constinit next<int (*)(pthread_mutex_t *)> next_destroy{"pthread_mutex_destroy"};
-constinit next<int (*)(pthread_mutex_t *, const timespec *)> next_timedlock{"pthread_mutex_timedlock"};
-constinit next<int (*)(pthread_mutex_t *, clockid_t, const timespec *)> next_clocklock{"pthread_mutex_clocklock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *)> next_lock{"pthread_mutex_lock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *)> next_trylock{"pthread_mutex_trylock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *)> next_unlock{"pthread_mutex_unlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *)> next_destroy{"pthread_mutex_destroy"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *, const timespec *)> next_timedlock{"pthread_mutex_timedlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *, clockid_t, const timespec *)> next_clocklock{
+    "pthread_mutex_clocklock"};
 
 } // namespace
 

@@ -8,7 +8,7 @@ namespace comity::posix {
 
 namespace {
 
-constinit next<int (*)(pthread_spinlock_t *)> next_spin_trylock{"pthread_spin_trylock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_spinlock_t *)> next_spin_trylock{"pthread_spin_trylock"};
 
 class once {
 public:

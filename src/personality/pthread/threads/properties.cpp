@@ -12,18 +12,18 @@ namespace comity::posix {
 
 namespace {
 
-constinit next<int (*)(pthread_t, const char *)> next_setname{"pthread_setname_np"};
-constinit next<int (*)(pthread_t, char *, std::size_t)> next_getname{"pthread_getname_np"};
-constinit next<int (*)(pthread_t, pthread_attr_t *)> next_getattr{"pthread_getattr_np"};
-constinit next<int (*)(pthread_t, int)> next_kill{"pthread_kill"};
-constinit next<int (*)(pthread_t, int, sigval)> next_sigqueue{"pthread_sigqueue"};
-constinit next<int (*)(pthread_t, int, const sched_param *)> next_setschedparam{"pthread_setschedparam"};
-constinit next<int (*)(pthread_t, int *, sched_param *)> next_getschedparam{"pthread_getschedparam"};
-constinit next<int (*)(pthread_t, int)> next_setschedprio{"pthread_setschedprio"};
-constinit next<int (*)(pthread_t, std::size_t, const cpu_set_t *)> next_setaffinity{"pthread_setaffinity_np"};
-constinit next<int (*)(pthread_t, std::size_t, cpu_set_t *)> next_getaffinity{"pthread_getaffinity_np"};
-constinit next<int (*)(pthread_t, clockid_t *)> next_getcpuclockid{"pthread_getcpuclockid"};
-constinit next<pthread_t (*)()> next_self{"pthread_self"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, const char *)> next_setname{"pthread_setname_np"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, char *, std::size_t)> next_getname{"pthread_getname_np"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, pthread_attr_t *)> next_getattr{"pthread_getattr_np"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int)> next_kill{"pthread_kill"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int, sigval)> next_sigqueue{"pthread_sigqueue"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int, const sched_param *)> next_setschedparam{"pthread_setschedparam"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int *, sched_param *)> next_getschedparam{"pthread_getschedparam"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int)> next_setschedprio{"pthread_setschedprio"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, std::size_t, const cpu_set_t *)> next_setaffinity{"pthread_setaffinity_np"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, std::size_t, cpu_set_t *)> next_getaffinity{"pthread_getaffinity_np"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, clockid_t *)> next_getcpuclockid{"pthread_getcpuclockid"};
+COMITY_NEXT_SYMBOL next<pthread_t (*)()> next_self{"pthread_self"};
 
 // What a thread that has no kernel thread of its own cannot do: said once for each function.
 int cannot(std::atomic<bool> &said, const char *function, const char *what) noexcept {

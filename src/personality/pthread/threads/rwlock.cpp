@@ -5,16 +5,18 @@ namespace comity::posix {
 
 namespace {
 
-constinit next<int (*)(pthread_rwlock_t *)> next_rdlock{"pthread_rwlock_rdlock"};
-constinit next<int (*)(pthread_rwlock_t *)> next_wrlock{"pthread_rwlock_wrlock"};
-constinit next<int (*)(pthread_rwlock_t *)> next_tryrdlock{"pthread_rwlock_tryrdlock"};
-constinit next<int (*)(pthread_rwlock_t *)> next_trywrlock{"pthread_rwlock_trywrlock"};
-constinit next<int (*)(pthread_rwlock_t *)> next_unlock{"pthread_rwlock_unlock"};
-constinit next<int (*)(pthread_rwlock_t *)> next_destroy{"pthread_rwlock_destroy"};
-constinit next<int (*)(pthread_rwlock_t *, const timespec *)> next_timedrdlock{"pthread_rwlock_timedrdlock"};
-constinit next<int (*)(pthread_rwlock_t *, const timespec *)> next_timedwrlock{"pthread_rwlock_timedwrlock"};
-constinit next<int (*)(pthread_rwlock_t *, clockid_t, const timespec *)> next_clockrdlock{"pthread_rwlock_clockrdlock"};
-constinit next<int (*)(pthread_rwlock_t *, clockid_t, const timespec *)> next_clockwrlock{"pthread_rwlock_clockwrlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *)> next_rdlock{"pthread_rwlock_rdlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *)> next_wrlock{"pthread_rwlock_wrlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *)> next_tryrdlock{"pthread_rwlock_tryrdlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *)> next_trywrlock{"pthread_rwlock_trywrlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *)> next_unlock{"pthread_rwlock_unlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *)> next_destroy{"pthread_rwlock_destroy"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *, const timespec *)> next_timedrdlock{"pthread_rwlock_timedrdlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *, const timespec *)> next_timedwrlock{"pthread_rwlock_timedwrlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *, clockid_t, const timespec *)> next_clockrdlock{
+    "pthread_rwlock_clockrdlock"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_rwlock_t *, clockid_t, const timespec *)> next_clockwrlock{
+    "pthread_rwlock_clockwrlock"};
 
 class rwlock {
 public:

@@ -9,14 +9,14 @@ namespace comity::posix {
 
 namespace {
 
-constinit next<int (*)(sem_t *, int, unsigned)> next_init{"sem_init"};
-constinit next<int (*)(sem_t *)> next_destroy{"sem_destroy"};
-constinit next<int (*)(sem_t *)> next_post{"sem_post"};
-constinit next<int (*)(sem_t *)> next_wait{"sem_wait"};
-constinit next<int (*)(sem_t *)> next_trywait{"sem_trywait"};
-constinit next<int (*)(sem_t *, int *)> next_getvalue{"sem_getvalue"};
-constinit next<int (*)(sem_t *, const timespec *)> next_timedwait{"sem_timedwait"};
-constinit next<int (*)(sem_t *, clockid_t, const timespec *)> next_clockwait{"sem_clockwait"};
+COMITY_NEXT_SYMBOL next<int (*)(sem_t *, int, unsigned)> next_init{"sem_init"};
+COMITY_NEXT_SYMBOL next<int (*)(sem_t *)> next_destroy{"sem_destroy"};
+COMITY_NEXT_SYMBOL next<int (*)(sem_t *)> next_post{"sem_post"};
+COMITY_NEXT_SYMBOL next<int (*)(sem_t *)> next_wait{"sem_wait"};
+COMITY_NEXT_SYMBOL next<int (*)(sem_t *)> next_trywait{"sem_trywait"};
+COMITY_NEXT_SYMBOL next<int (*)(sem_t *, int *)> next_getvalue{"sem_getvalue"};
+COMITY_NEXT_SYMBOL next<int (*)(sem_t *, const timespec *)> next_timedwait{"sem_timedwait"};
+COMITY_NEXT_SYMBOL next<int (*)(sem_t *, clockid_t, const timespec *)> next_clockwait{"sem_clockwait"};
 
 // Where the C library's has its value and the number of those who wait; the mark lies where it has nothing.
 class semaphore {

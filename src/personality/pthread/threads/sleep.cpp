@@ -11,10 +11,10 @@ namespace comity::posix {
 
 namespace {
 
-constinit next<unsigned (*)(unsigned)> next_sleep{"sleep"};
-constinit next<decltype(::usleep) *> next_usleep{"usleep"};
-constinit next<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
-constinit next<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{"clock_nanosleep"};
+COMITY_NEXT_SYMBOL next<unsigned (*)(unsigned)> next_sleep{"sleep"};
+COMITY_NEXT_SYMBOL next<decltype(::usleep) *> next_usleep{"usleep"};
+COMITY_NEXT_SYMBOL next<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
+COMITY_NEXT_SYMBOL next<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{"clock_nanosleep"};
 
 // Does the caller hold a hart, which others can use?
 bool on_hart() noexcept {

@@ -20,13 +20,17 @@ __thread thread *current_thread = nullptr;
 
 namespace {
 
-constinit next<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)> next_create{"pthread_create"};
-constinit next<int (*)(pthread_t, void **)> next_join{"pthread_join"};
-constinit next<int (*)(pthread_t, void **)> next_tryjoin{"pthread_tryjoin_np"};
-constinit next<int (*)(pthread_t, void **, const timespec *)> next_timedjoin{"pthread_timedjoin_np"};
-constinit next<int (*)(pthread_t, void **, clockid_t, const timespec *)> next_clockjoin{"pthread_clockjoin_np"};
-constinit next<int (*)(pthread_t)> next_detach{"pthread_detach"};
-constinit next<pthread_t (*)()> next_self{"pthread_self"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)> next_create{
+    "pthread_create"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **)> next_join{"pthread_join"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **)> next_tryjoin{"pthread_tryjoin_np"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **, const timespec *)> next_timedjoin{"pthread_timedjoin_np"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **, clockid_t, const timespec *)> next_clockjoin{
+    "pthread_clockjoin_np"};
+COMITY_NEXT_SYMBOL next<int (*)(pthread_t)> next_detach{"pthread_detach"};
+COMITY_NEXT_SYMBOL next<pthread_t (*)()> next_self{"pthread_self"};
+
+__attribute__((constructor)) void find_all_next() noexcept { sys::find_all_next(); }
 
 // ---- Their memory: one range of addresses, of which what was never used takes no memory.
 
