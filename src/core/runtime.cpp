@@ -7,6 +7,7 @@
 #include "core/spin_length.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
+#include "sys/fence.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
@@ -30,7 +31,7 @@ std::atomic<bool> started{false};
 sys::once first_use;
 // Held while Comity starts, and around a fork: no child finds it half started.
 spinlock starting;
-bool has_fork_handlers = false; // written before main, or when the library is loaded
+bool has_fork_handlers = false; // written when the library is loaded, or at the first start if that comes before
 sys::thread_end adopted_thread_ends;
 std::atomic<std::uint32_t> forks{1};
 std::uint64_t per_us = 1000;
@@ -134,7 +135,7 @@ void child_after_fork() {
 
 // From the beginning: handlers that are made by the start itself would be missing at a fork that comes in its middle.
 __attribute__((constructor)) void watch_forks() {
-    has_fork_handlers = sys::at_fork(before_fork, parent_after_fork, child_after_fork);
+    if (!has_fork_handlers) has_fork_handlers = sys::at_fork(before_fork, parent_after_fork, child_after_fork);
 }
 
 void start() {
@@ -142,6 +143,9 @@ void start() {
     const sys::options &options = sys::get_options();
     const std::uint64_t t0 = sys::ticks();
     const std::int64_t n0 = sys::now_ns();
+    // Another library's constructor may have called before this one's have run.
+    sys::prepare_fences();
+    watch_forks();
     chaos_seed(options.chaos);
     base_scheduler::start(options.harts);
     start_binding(options.harts, options.bind);

@@ -21,7 +21,9 @@ namespace comity::sys {
 // A pair of sequentially consistent fences for two sides of which one comes often and one seldom: the seldom one
 // interrupts the process' other running threads (membarrier(2)), so that the often one only has to keep the compiler
 // from reordering. Where the kernel has no such call both are ordinary fences.
-extern COMITY_SHARED std::atomic<bool> fences_are_uneven; // written when the library is loaded
+extern COMITY_SHARED std::atomic<bool> fences_are_uneven;
+// Finds that out. When the library is loaded, or before its first threads if other constructors start some before.
+void prepare_fences() noexcept;
 
 [[gnu::always_inline]] inline void light_fence() noexcept {
     if (fences_are_uneven.load(std::memory_order_relaxed)) [[likely]]
