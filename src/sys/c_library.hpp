@@ -12,7 +12,7 @@ COMITY_SHARED void *find_symbol(const char *name) noexcept;
 
 // The C library's own definition of a function, whatever was put before it; nullptr when it has none. A preloaded
 // object that needs Comity comes before the C library in every search, and Comity mostly after it.
-void *find_in_c_library(const char *name) noexcept;
+COMITY_SHARED void *find_in_c_library(const char *name) noexcept;
 
 // Loads a library and what it needs, and its symbols' addresses; nullptr: `error` says why, until the thread's next
 // call of these. The library's constructors run.

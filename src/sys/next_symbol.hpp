@@ -43,6 +43,8 @@ public:
         void *f = found_.load(std::memory_order_relaxed);
         return reinterpret_cast<Function>(f ? f : find());
     }
+    // The same, or null if nobody has looked yet.
+    Function known() const noexcept { return reinterpret_cast<Function>(found_.load(std::memory_order_relaxed)); }
 };
 
 extern "C" {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kibi = 1024, mebi = 1024 * kibi, gibi = 1024 * mebi;
 constexpr std::uint64_t least_stack = 16 * kibi, most_stack = 64 * gibi, usual_stack = 8 * mebi;
+constexpr std::uint64_t most_quota = 1024 * gibi;
 constexpr std::uint64_t most_harts = 1024, most_spin_us = 1'000'000;
 constexpr std::uint64_t most_stall_ms = 60'000;
 constexpr unsigned usual_spin_us = 20, usual_stall_ms = 50;
@@ -53,6 +54,11 @@ constexpr option table[] = {
      "space_efficient: as the program would run without threads, so that few live at once",
      "In which order such threads run.", false, nullptr,
      [](options &into, std::uint64_t n, const char *) { into.order = static_cast<posix_order>(n); }},
+    {"COMITY_POSIX_QUOTA", option_kind::size, 0, most_quota, "", "10000",
+     "In the space-efficient order: how many bytes such a thread may allocate, in all by malloc and its like, from getting "
+     "a hart until it waits for those that the program would run before it without threads. The less, the less memory, and "
+     "the more switches. 0: any number.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.posix_quota = n; }},
     {"COMITY_STATS", option_kind::flag, 0, 1, "", "off",
      "Prints a summary on standard error when the program ends: harts, contexts made, switches, steals, blocks, hart "
      "grants, and the largest number of runnable kernel threads seen.",

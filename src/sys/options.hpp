@@ -27,7 +27,8 @@ struct options {
     bind_choice bind = bind_choice::none;
     bool posix = false; // does `comity run` have Comity serve the program's own threads?
     posix_order order = posix_order::space_efficient;
-    std::uint64_t chaos = 0; // the chaos scheduler's seed; 0: no chaos
+    std::size_t posix_quota = 10'000; // 0: none
+    std::uint64_t chaos = 0;          // the chaos scheduler's seed; 0: no chaos
     unsigned spin_us = 0;
     bool spin_given = false;
     bool hot_teams = true;

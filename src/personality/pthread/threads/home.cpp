@@ -5,6 +5,7 @@
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/timer.hpp"
+#include "personality/pthread/threads/charge.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "pool/unit.hpp"
 #include "sys/futex.hpp"
@@ -40,7 +41,9 @@ comity_scheduler_attr_t wanted() noexcept {
     constexpr comity_scheduler_kind_t kinds[] = {COMITY_SCHEDULER_SPACE_EFFICIENT, COMITY_SCHEDULER_WORK_STEALING,
                                                  COMITY_SCHEDULER_FIFO, COMITY_SCHEDULER_LIFO};
     comity_scheduler_attr_t a{};
-    a.kind = kinds[static_cast<unsigned>(sys::get_options().order)];
+    const sys::options &o = sys::get_options();
+    a.kind = kinds[static_cast<unsigned>(o.order)];
+    a.quota = o.posix_quota != 0 ? o.posix_quota : SIZE_MAX;
     return a;
 }
 
@@ -66,6 +69,7 @@ bool open_here() noexcept {
     comity_scheduler_t *s = comity_scheduler_self();
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
+    if (a.kind == COMITY_SCHEDULER_SPACE_EFFICIENT) charge_from_now_on(sys::get_options().posix_quota);
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
     return true;
 }

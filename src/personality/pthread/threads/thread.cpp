@@ -4,6 +4,7 @@
 #include "core/carrier.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
+#include "personality/pthread/threads/charge.hpp"
 #include "sys/memory.hpp"
 #include "sys/options.hpp"
 #include "sys/thread_locals.hpp"
@@ -16,7 +17,7 @@
 
 namespace comity::posix {
 
-__thread thread *current_thread = nullptr;
+__thread thread *current_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 
@@ -108,6 +109,7 @@ void *run(void *data) {
         t->stack_bottom.store(block->stack_bottom, std::memory_order_relaxed);
     }
     t->in_program = true;
+    begin_charging();
     void *result = t->fn(t->arg);
     finish(t);
     return result;
@@ -198,6 +200,7 @@ void finish(thread *t) noexcept {
     t->ending = true;
     (void)sys::destroy_thread_locals();
     end_keys();
+    end_charging();
     t->in_program = false; // it is not displaced from here on
     come_home();
     count_living(-1); // it may be the end of the process
@@ -214,6 +217,7 @@ using comity::posix::thread;
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, void *(*fn)(void *), void *arg) noexcept {
+    pay();
     const wishes w = wishes_of(a);
     if (w.own_kernel_thread) return next_create.get()(out, a, fn, arg);
     thread *t = take_memory();
