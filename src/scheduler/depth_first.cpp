@@ -29,6 +29,7 @@ void work_stealing::gives_way(context *creator, unit *u) noexcept {
         unit *const who = executed_by(creator);
         order->add(u, who, true);
         waits = !affinity_of(creator) && order->line_up(unit_of(creator), who, occasion::ready, 0);
+        if (waits) order->keep_for(own.hart);
         own.allowance.store(order->quota, std::memory_order_relaxed);
     } else {
         u->tracked = tracking::none;

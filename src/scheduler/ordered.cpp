@@ -76,6 +76,7 @@ bool work_stealing::push_in_order(unit *u) noexcept {
     own.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
     if (p) hand(p, u, occasion::created, p->by_descent ? executed_by(core::current_context()) : nullptr);
+    if (p && p->by_descent) p->by_descent->keep_for(own.hart);
     own.lock.unlock();
     if (!p) {
         u->tracked = tracking::none;
@@ -154,12 +155,18 @@ void work_stealing::line_up_yielded(context *c) noexcept {
 // ---- Units are found
 
 unit *work_stealing::pick(slot &own) noexcept {
-    own.lock.lock();
-    policy *p = policy_.load(std::memory_order_relaxed);
-    unit *u = p ? p->pick() : nullptr;
-    if (p && p->by_descent) own.allowance.store(p->by_descent->quota, std::memory_order_relaxed);
-    own.lock.unlock();
-    return u ? u : take_spare();
+    constexpr unsigned most_looks = 16; // before the hart looks elsewhere
+    for (unsigned looks = 0;; ++looks) {
+        own.lock.lock();
+        policy *p = policy_.load(std::memory_order_relaxed);
+        descent *const order = p ? p->by_descent : nullptr;
+        std::uint64_t again = 0;
+        unit *u = order ? order->pick_for(own.hart, again) : p ? p->pick() : nullptr;
+        if (order) own.allowance.store(order->quota, std::memory_order_relaxed);
+        own.lock.unlock();
+        if (u || again == 0 || looks == most_looks) return u ? u : take_spare();
+        while (sys::ticks() < again) sys::cpu_relax();
+    }
 }
 
 unit *work_stealing::take_spare() noexcept {

@@ -23,6 +23,10 @@ public:
     virtual bool add(unit *u, unit *creator, bool starts) noexcept = 0;
     // u may go on for `who`. `dummies`: so often nothing is run in its stead first. False: no memory.
     virtual bool line_up(unit *u, unit *who, occasion why, std::uint64_t dummies) noexcept = 0;
+    // What `hart` has just put in, and will come for in a moment: if it is the next one, others leave it alone so long.
+    virtual void keep_for(unsigned hart) noexcept = 0;
+    // As pick, for `hart`. Also null if the next one is kept for another: `again` says until when, in ticks, else 0.
+    virtual unit *pick_for(unsigned hart, std::uint64_t &again) noexcept = 0;
     // A thread ends that is tracked.
     virtual void end(unit *u) noexcept = 0;
     // Would nothing else be picked than `who`, if it waited?

@@ -1,10 +1,12 @@
 // Depth first (Narlikar and Blelloch, Space-efficient scheduling of parallelism with synchronization variables and
 // Pthreads: AsyncDF): the leftmost in the order in which one hart alone would execute the threads. A thread that is
 // created stands immediately left of its creator. Priorities come first: the order holds within one.
+#include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "pool/unit.hpp"
 #include "scheduler/policy/descent.hpp"
 #include "scheduler/policy/serial_order.hpp"
+#include "sys/clock.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,6 +22,11 @@ namespace {
 
 // Bytes. A thread that allocates less between two waits is never made to wait for it.
 constexpr std::size_t usual_quota = 50'000;
+
+// A creator, or its child, that another hart takes costs both harts more than a short thread does. So it is left to its
+// own hart for as long as that; but for one in so many, or threads that are all short would stay on one hart.
+constexpr std::uint64_t kept_us = 1;
+constexpr unsigned offers_to_all = 32;
 
 // Who is run in place of a position that has dummies left.
 unit dummy{.run = [](unit *, core::carrier *) noexcept {}};
@@ -75,11 +82,28 @@ public:
             l->ready.pop();
         else
             p = l->take_yielded();
+        if (kept_) keep_nobody();
         if (l->is_empty()) mark(*l, false);
         waiting_.store(waiting() - 1, std::memory_order_relaxed);
         unit *const u = std::exchange(p->ready, nullptr);
         if (!p->who) give_back(p);
         return u;
+    }
+
+    void keep_for(unsigned hart) noexcept override {
+        const std::scoped_lock hold(lock_);
+        const level *const l = highest();
+        if (!l || l->ready.top() != newest_ || ++offers_ % offers_to_all == 0) return;
+        kept_ = newest_;
+        keeper_.store(hart, std::memory_order_relaxed);
+        kept_until_.store(sys::ticks() + core::ticks_per_us() * kept_us, std::memory_order_relaxed);
+    }
+
+    unit *pick_for(unsigned hart, std::uint64_t &again) noexcept override {
+        again = kept_until_.load(std::memory_order_relaxed);
+        if (again != 0 && keeper_.load(std::memory_order_relaxed) != hart && sys::ticks() < again) return nullptr;
+        again = 0;
+        return pick();
     }
 
     bool has_work() noexcept override { return waiting_.load(std::memory_order_relaxed) != 0; }
@@ -167,8 +191,15 @@ private:
         level &l = levels_[u->rank()];
         if (l.is_empty()) mark(l, true);
         p->ready = u;
+        newest_ = p;
+        if (kept_) keep_nobody();
         why == occasion::yielded ? l.add_yielded(p) : l.ready.push(p);
         waiting_.store(waiting() + 1, std::memory_order_relaxed);
+    }
+
+    void keep_nobody() noexcept {
+        kept_ = nullptr;
+        kept_until_.store(0, std::memory_order_relaxed);
     }
 
     unsigned rank_of(const level &l) const noexcept { return static_cast<unsigned>(&l - levels_.data()); }
@@ -190,6 +221,12 @@ private:
     std::atomic<unsigned> waiting_{0};
     position *free_ = nullptr;
     block *blocks_ = nullptr;
+    // Kept for a hart. All that comes and goes ends it.
+    const position *newest_ = nullptr, *kept_ = nullptr;
+    unsigned offers_ = 0;
+    // Hints for those who have not the lock, who look at nothing else meanwhile.
+    alignas(64) std::atomic<std::uint64_t> kept_until_{0}; // ticks; 0: nobody is
+    std::atomic<unsigned> keeper_{0};
 };
 
 } // namespace

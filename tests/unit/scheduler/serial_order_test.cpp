@@ -210,3 +210,55 @@ TEST_P(by_descent, forgets_all_positions_when_another_order_comes) {
     for (const std::size_t i : {1, 2, 0}) EXPECT_EQ(order->pick(), &units[i]);
     EXPECT_EQ(order->pick(), nullptr);
 }
+
+TEST_P(by_descent, keeps_what_a_hart_has_just_put_in_from_others_for_a_moment) {
+    std::uint64_t again = 0;
+    add(0, nullptr, true);
+    bool kept = false;
+    for (int i = 0; i < 10'000 && !kept; ++i) { // this thread may have lost its core for the moment
+        line_up(0);
+        order->keep_for(3);
+        unit *const others = order->pick_for(1, again);
+        kept = !others && again != 0;
+        EXPECT_TRUE(others || order->has_work()) << "nobody may leave";
+        EXPECT_EQ(others ? others : order->pick_for(3, again), &units[0]);
+        EXPECT_EQ(again, 0U);
+    }
+    EXPECT_TRUE(kept);
+}
+
+TEST_P(by_descent, leaves_what_its_hart_does_not_come_for_to_others) {
+    std::uint64_t again = 0;
+    add(0, nullptr, true);
+    line_up(0);
+    order->keep_for(3);
+    unit *taken = nullptr;
+    while (!taken) taken = order->pick_for(1, again);
+    EXPECT_EQ(taken, &units[0]);
+}
+
+// Or threads that are all short would stay on one hart. It puts in and comes at once, as fast as it can.
+TEST_P(by_descent, keeps_not_each_one) {
+    std::uint64_t again = 0;
+    add(0, nullptr, true);
+    unsigned open = 0;
+    for (int i = 0; i < 1000; ++i) {
+        line_up(0);
+        order->keep_for(3);
+        unit *u = order->pick_for(1, again);
+        if (u) ++open;
+        if (!u) order->pick_for(3, again);
+    }
+    EXPECT_GE(open, 1000U / 64);
+}
+
+TEST_P(by_descent, keeps_nothing_left_of_which_somebody_comes) {
+    std::uint64_t again = 0;
+    unit *const root = add(0, nullptr, true);
+    add(1, root, true);
+    line_up(0);
+    order->keep_for(3);
+    line_up(1);
+    EXPECT_EQ(order->pick_for(1, again), &units[1]);
+    EXPECT_EQ(order->pick_for(1, again), &units[0]);
+}
