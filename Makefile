@@ -21,8 +21,8 @@ demo: NEEDS = demo
 demo: BUILD_ARGS = --target products demo_programs
 bench: NEEDS = bench
 bench: BUILD_ARGS = --target products bench_programs
-conformance-gomp conformance-kmp: NEEDS = conformance
-conformance-gomp conformance-kmp install: BUILD_ARGS = --target products
+conformance-gomp conformance-kmp conformance-pthread: NEEDS = conformance
+conformance-gomp conformance-kmp conformance-pthread install: BUILD_ARGS = --target products
 install: NEEDS =
 PRESET_NEEDS = $(if $(filter asan tsan,$(PRESET)),sanitizers) $(filter coverage,$(PRESET))
 
@@ -69,6 +69,11 @@ conformance-kmp: build ## LLVM's tests of its OpenMP runtime, from Debian's llvm
 
 .PHONY: conformance-omp
 conformance-omp: conformance-gomp conformance-kmp ## both OpenMP suites
+
+.PHONY: conformance-pthread
+conformance-pthread: build ## glibc's tests of POSIX threads, from Debian's glibc source package
+	@echo '== conformance-pthread'
+	@tests/conformance/nptl/run
 
 .PHONY: test-asan test-tsan
 test-asan test-tsan: test-%: ## the tests under a sanitizer

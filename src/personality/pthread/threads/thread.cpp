@@ -6,6 +6,7 @@
 #include "core/tls/block.hpp"
 #include "personality/pthread/threads/charge.hpp"
 #include "sys/memory.hpp"
+#include "sys/message.hpp"
 #include "sys/options.hpp"
 #include "sys/thread_locals.hpp"
 #include "thread/thread.hpp"
@@ -92,6 +93,15 @@ wishes wishes_of(const pthread_attr_t *a) noexcept {
     if (size > sys::get_options().stack_size) w.stack_size = size;
     return w;
 }
+
+// Under COMITY_VERBOSE a process says once of either kind that it creates such threads: whose they are cannot be seen
+// from outside.
+void say_once(std::atomic<bool> &said, const char *what) noexcept {
+    if (sys::get_options().verbose && !said.exchange(true, std::memory_order_relaxed))
+        sys::warn("pthread_create: %s", what);
+}
+
+std::atomic<bool> said_ours{false}, said_kernel{false};
 
 // ---- The thread's life
 
@@ -219,7 +229,11 @@ using comity::posix::thread;
 COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, void *(*fn)(void *), void *arg) noexcept {
     pay();
     const wishes w = wishes_of(a);
-    if (w.own_kernel_thread) return next_create.get()(out, a, fn, arg);
+    if (w.own_kernel_thread) {
+        say_once(said_kernel, "a thread's attributes ask for a kernel thread of its own, by the C library");
+        return next_create.get()(out, a, fn, arg);
+    }
+    say_once(said_ours, "threads run on Comity's harts");
     thread *t = take_memory();
     if (!t) return EAGAIN;
     t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_relaxed);

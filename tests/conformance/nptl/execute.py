@@ -1,0 +1,68 @@
+"""Runs a test on the C library's threads or on Comity's, and judges it."""
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from runner import environment_without, start, wait
+from suite import test_case
+
+SETTINGS = ("COMITY_", "LD_", "GLIBC_TUNABLES", "MALLOC_", "TIMEOUTFACTOR", "TEST_")
+# What Comity says under --verbose when a process creates its first thread of either kind.
+OURS = re.compile(r"^comity: pthread_create: threads run on Comity's harts", re.MULTILINE)
+KERNELS = re.compile(r"^comity: pthread_create: .* kernel thread", re.MULTILINE)
+UNSUPPORTED = 77  # as glibc's driver says it
+OUTPUT_KEPT = 2000
+
+
+@dataclass
+class outcome:
+    """status is pass, fail, timeout or unsupported; why says how it failed; threads: whose it created, `comity`, `kernel`, both or none."""
+    status: str
+    why: str = ""
+    seconds: float = 0.0
+    threads: str = ""
+    output: str = ""
+
+    def record(self) -> dict:
+        return asdict(self)
+
+
+def execute(case: test_case, program: Path, prefix: list[str], seconds: float) -> outcome:
+    folder = program.parent
+    environment = {**environment_without(SETTINGS), "LC_ALL": "C", "LD_LIBRARY_PATH": str(folder), "TMPDIR": str(folder)}
+    begin = time.monotonic()
+    log_name = folder / ("comity.log" if prefix else "stock.log")
+    with log_name.open("w+b") as log:
+        status = wait(start([*prefix, "./test", *case.arguments], environment, folder, log), seconds)
+        took = round(time.monotonic() - begin, 2)
+        log.seek(0)
+        output = log.read().decode(errors="replace")
+    threads = "+".join(word for word, pattern in (("comity", OURS), ("kernel", KERNELS)) if pattern.search(output))
+    output = output[-OUTPUT_KEPT:]
+    if status is None:
+        return outcome("timeout", "still running when time was up", took, threads, output)
+    if status == UNSUPPORTED:
+        return outcome("unsupported", last_line(output), took, threads, output)
+    if status != 0:
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
+        return outcome("fail", how, took, threads, output)
+    return outcome("pass", "", took, threads)
+
+
+def last_line(output: str) -> str:
+    lines = [line for line in output.splitlines() if not line.startswith("comity: ")]
+    return lines[-1][:120] if lines else "says so"
+
+
+def comity_run(comity: Path) -> list[str]:
+    return [str(comity), "run", "--posix", "--verbose", "--"]
+
+
+def creates_threads(program: Path) -> bool:
+    """Does it name a function that creates one?"""
+    text = os.popen(f"nm -D --undefined-only {program}").read()
+    return bool(re.search(r" (pthread_create|thrd_create)(@|$)", text, re.MULTILINE))
