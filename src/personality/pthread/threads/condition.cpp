@@ -16,7 +16,10 @@ public:
         test_cancel();
         inside_.fetch_add(1, std::memory_order_relaxed);
         const std::uint32_t seen = signals_.load(std::memory_order_relaxed);
+        mutex *own = mutex_in(m);
+        if (own) own->count_waiting(1);
         if (const int error = pthread_mutex_unlock(m)) {
+            if (own) own->count_waiting(-1);
             leave();
             return error;
         }
@@ -26,6 +29,7 @@ public:
         const sync::wait_end e = sync::wait_at_or_cancel(this, signalled, deadline);
         leave();
         if (const int error = pthread_mutex_lock(m)) return error;
+        if (own) own->count_waiting(-1);
         act_upon(e); // a cancelled thread runs its cleanup handlers with the mutex held
         return e == sync::wait_end::late ? ETIMEDOUT : 0;
     }

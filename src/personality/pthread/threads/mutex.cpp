@@ -110,7 +110,7 @@ COMITY_INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t *m, const timespec
 COMITY_INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
     if (!own) return comity::posix::next_destroy.get()(m);
-    return own->is_locked() ? EBUSY : 0;
+    return own->is_in_use() ? EBUSY : 0;
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

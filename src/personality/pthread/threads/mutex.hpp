@@ -11,7 +11,14 @@ public:
     int lock_until(std::int64_t deadline) noexcept;
     int try_lock() noexcept;
     int unlock() noexcept;
-    bool is_locked() const noexcept { return word_.load(std::memory_order_relaxed) != free; }
+    // Locked, or somebody waits for a condition with it.
+    bool is_in_use() const noexcept {
+        return word_.load(std::memory_order_relaxed) != free || waiting_.load(std::memory_order_relaxed) != 0;
+    }
+    // Somebody begins or has ended a wait for a condition with it.
+    void count_waiting(int by) noexcept {
+        waiting_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+    }
     // Kinds that the C library serves: robust ones, those with a priority protocol, and those shared between processes.
     bool is_served() const noexcept { return (kind_ & ~types) == 0; }
 
@@ -34,10 +41,11 @@ private:
     bool spin() noexcept;
     int lock_again() noexcept;
 
-    std::atomic<std::uint32_t> word_; // free → held → free; contended
-    std::uint32_t count_;             // of a recursive one: how many times more than once it is locked; the owner's
-    std::atomic<pthread_t> owner_;    // of one with an owner, who writes it
-    int kind_;                        // as the C library's initialisers set it: the type, and what else is wanted
+    std::atomic<std::uint32_t> word_;    // free → held → free; contended
+    std::uint32_t count_;                // of a recursive one: how many times more than once it is locked; the owner's
+    std::atomic<pthread_t> owner_;       // of one with an owner, who writes it
+    int kind_;                           // as the C library's initialisers set it: the type, and what else is wanted
+    std::atomic<std::uint32_t> waiting_; // who waits for a condition with it
 };
 
 // Null: the C library serves it.

@@ -3,6 +3,7 @@
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/message.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -80,9 +81,13 @@ COMITY_INTERPOSED int pthread_getattr_np(pthread_t t, pthread_attr_t *a) noexcep
     if (const int error = pthread_attr_init(a)) return error;
     if (own->state.load(std::memory_order_relaxed) & thread::detached)
         pthread_attr_setdetachstate(a, PTHREAD_CREATE_DETACHED);
-    void *bottom = own->stack_bottom.load(std::memory_order_relaxed); // null: it has not started
-    if (bottom) return pthread_attr_setstack(a, bottom, own->stack_size);
-    return 0;
+    if (own->guard_asked) pthread_attr_setguardsize(a, own->guard_asked);
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) (void)pthread_attr_setaffinity_np(a, sizeof cpus, &cpus);
+    auto *bottom = static_cast<char *>(own->stack_bottom.load(std::memory_order_relaxed)); // null: it has not started
+    if (!bottom) return own->stack_asked ? pthread_attr_setstacksize(a, own->stack_asked) : 0;
+    const std::size_t size = own->stack_asked ? std::min(own->stack_asked, own->stack_size) : own->stack_size;
+    return pthread_attr_setstack(a, bottom + (own->stack_size - size), size);
 }
 
 COMITY_INTERPOSED int pthread_kill(pthread_t t, int signal) noexcept {

@@ -15,6 +15,7 @@
 #include <new>
 
 #include <sched.h>
+#include <unistd.h>
 
 namespace comity::posix {
 
@@ -31,6 +32,7 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **, clockid_t, const timespec *)
     "pthread_clockjoin_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t)> next_detach{"pthread_detach"};
 COMITY_NEXT_SYMBOL next<pthread_t (*)()> next_self{"pthread_self"};
+COMITY_NEXT_SYMBOL next<int (*)(const pthread_attr_t *)> next_setattr_default{"pthread_setattr_default_np"};
 
 __attribute__((constructor)) void find_all_next() noexcept { sys::find_all_next(); }
 
@@ -70,12 +72,14 @@ void give_back_memory(thread *t) noexcept {
 // What a thread of Comity's can be given; else it gets a kernel thread, by the C library.
 struct wishes {
     bool detached = false, own_kernel_thread = false;
-    std::size_t stack_size = 0; // 0: the default
+    std::size_t stack_size = 0, guard_size = 0; // 0: nothing is said
 };
 
-wishes wishes_of(const pthread_attr_t *a) noexcept {
+// Has the program changed the attributes that a thread has when it is created without?
+std::atomic<bool> default_changed{false};
+
+wishes wishes_in(const pthread_attr_t *a) noexcept {
     wishes w;
-    if (!a) return w;
     int number = 0;
     w.detached = pthread_attr_getdetachstate(a, &number) == 0 && number == PTHREAD_CREATE_DETACHED;
     int policy = SCHED_OTHER;
@@ -90,7 +94,18 @@ wishes wishes_of(const pthread_attr_t *a) noexcept {
     const bool stack_given =
         pthread_attr_getstack(a, &bottom, &size) == 0 && reinterpret_cast<std::uintptr_t>(bottom) + size != 0;
     if (stack_given) w.own_kernel_thread = true; // the program's memory
-    if (size > sys::get_options().stack_size) w.stack_size = size;
+    (void)pthread_attr_getstacksize(a, &w.stack_size);
+    static const auto page = static_cast<std::size_t>(::getpagesize()); // what ours have
+    if (pthread_attr_getguardsize(a, &w.guard_size) == 0 && w.guard_size > page) w.own_kernel_thread = true;
+    return w;
+}
+
+wishes wishes_of(const pthread_attr_t *a) noexcept {
+    if (a) return wishes_in(a);
+    pthread_attr_t changed;
+    if (!default_changed.load(std::memory_order_relaxed) || pthread_getattr_default_np(&changed) != 0) return {};
+    const wishes w = wishes_in(&changed);
+    (void)pthread_attr_destroy(&changed);
     return w;
 }
 
@@ -131,7 +146,7 @@ int create(thread *t, const wishes &w) noexcept {
     comity_thread_attr_t a{};
     a.technique = COMITY_TECHNIQUE_FULL_L;
     a.own_tls = 1;
-    a.stack_size = w.stack_size;
+    if (w.stack_size > sys::get_options().stack_size) a.stack_size = w.stack_size;
     a.detached = w.detached;
     a.unwinds = 1;
     void *data = nullptr;
@@ -239,11 +254,19 @@ COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, vo
     t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_relaxed);
     t->fn = fn;
     t->arg = arg;
+    t->stack_asked = w.stack_size;
+    t->guard_asked = w.guard_size;
     *out = handle_of(t); // before it runs
     const int error = create(t, w);
     if (error == 0) return 0;
     give_back_memory(t);
     return error == ENOMEM ? EAGAIN : error;
+}
+
+COMITY_INTERPOSED int pthread_setattr_default_np(const pthread_attr_t *a) noexcept {
+    const int error = next_setattr_default.get()(a);
+    if (error == 0) default_changed.store(true, std::memory_order_relaxed);
+    return error;
 }
 
 COMITY_INTERPOSED pthread_t pthread_self() noexcept { return self(); }

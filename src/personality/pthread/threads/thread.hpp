@@ -30,6 +30,8 @@ struct alignas(64) thread {
     // Where it runs, from its start.
     std::atomic<void *> stack_bottom{nullptr};
     std::size_t stack_size = 0;
+    // By its attributes, 0 for nothing: what it is told of. The stack may be larger.
+    std::size_t stack_asked = 0, guard_asked = 0;
     char name[16] = {};
     struct return_unit : unit {
         core::context *c = nullptr;
