@@ -104,3 +104,22 @@ TEST(attributes, a_mutex_with_which_somebody_waits_is_busy) {
     pthread_join(t, nullptr);
     EXPECT_EQ(0, pthread_mutex_destroy(&m));
 }
+
+TEST(attributes, a_priority_that_the_policy_has_not_is_refused) {
+    attributes of;
+    pthread_attr_setinheritsched(&of.a, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&of.a, SCHED_FIFO);
+    sched_param p{};
+    p.sched_priority = 1;
+    ASSERT_EQ(0, pthread_attr_setschedparam(&of.a, &p));
+    pthread_attr_setschedpolicy(&of.a, SCHED_OTHER);
+    pthread_t t;
+    answer a;
+    EXPECT_EQ(EINVAL, pthread_create(&t, &of.a, ask, &a));
+}
+
+TEST(attributes, a_readers_writer_lock_that_is_held_may_be_destroyed) {
+    pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+    pthread_rwlock_wrlock(&l);
+    EXPECT_EQ(0, pthread_rwlock_destroy(&l));
+}

@@ -84,7 +84,9 @@ wishes wishes_in(const pthread_attr_t *a) noexcept {
     w.detached = pthread_attr_getdetachstate(a, &number) == 0 && number == PTHREAD_CREATE_DETACHED;
     int policy = SCHED_OTHER;
     const bool is_explicit = pthread_attr_getinheritsched(a, &number) == 0 && number == PTHREAD_EXPLICIT_SCHED;
-    if (is_explicit && pthread_attr_getschedpolicy(a, &policy) == 0 && policy != SCHED_OTHER)
+    sched_param p{};
+    if (is_explicit && pthread_attr_getschedpolicy(a, &policy) == 0 && pthread_attr_getschedparam(a, &p) == 0 &&
+        (policy != SCHED_OTHER || p.sched_priority != 0)) // such a priority the C library refuses
         w.own_kernel_thread = true;
     cpu_set_t cpus, all;
     std::memset(&all, 0xff, sizeof all);
