@@ -12,7 +12,7 @@ from typing import Dict, List, NoReturn, Sequence
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import curves, figures, instructions, libraries, machine, peers, plot, report  # noqa: E402
+from harness import curves, figures, instructions, libraries, machine, peers, plot, registry_posix, report  # noqa: E402
 from harness.bars import wording  # noqa: E402
 from harness.model import Case, Contender, Suite  # noqa: E402
 from harness.process import run_program  # noqa: E402
@@ -22,7 +22,7 @@ from harness.session import Session, Settings  # noqa: E402
 # Of each suite: who takes part, and what is worth knowing of their versions.
 CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contenders, "omptasks": peers.tasks_contenders,
               "ompsync": peers.tasks_contenders, "npb": peers.lasting_contenders, "fftw": peers.compilers_contenders,
-              "figures": peers.series_contenders}
+              "figures": peers.series_contenders, "posix": registry_posix.contenders}
 # Plots beside that of the bars.
 CURVES = {"threads": curves.draw, "figures": figures.draw_thesis, "fftw": figures.draw_fftw}
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -15,6 +15,9 @@ KINDS: Mapping[str, Tuple[Callable[[float, float], float], bool, str, str]] = {
     "ratio_at_most": (lambda who, peer: who / peer, False, "at most {limit:.3g} times {peer}", "time ≤ {limit:.3g} × {peer}"),
     "added_at_most": (lambda who, peer: who - peer, False, "at most {limit:.3g} {unit} more than {peer}",
                       "≤ {peer} + {limit:.3g} {unit}"),
+    "share_at_most": (lambda who, peer: who / peer, False, "at most {limit:.3g} times {peer}", "≤ {limit:.3g} × {peer}"),
+    "beside_half_more": (lambda who, peer: (who - 1.5 * peer) / 8, False, "beside 1.5 times {peer} at most {limit:.3g} {unit} for each of 8 workers",
+                         "≤ 1.5 × {peer} + 8 × {limit:.3g} {unit}"),
     "at_most": (lambda who, peer: who, False, "at most {limit:.3g} {unit}", "≤ {limit:.3g} {unit}"),
 }
 

@@ -12,6 +12,7 @@ from .model import Bar, Case, Suite
 from .registry_figures import FIGURES_SUITE
 from .registry_omptasks import OMPTASKS_SUITE
 from .registry_openmp import FFTW_SUITE, NPB_SUITE, OMPSYNC_SUITE
+from .registry_posix import POSIX_SUITE
 from .registry_threads import THREADS_SUITE
 
 NESTED = "Nested parallel regions"
@@ -96,6 +97,7 @@ SUITES = {
     "nested": Suite("nested", "Nested OpenMP regions against libgomp and libomp", [*NESTED_CASES, *SHARED_CASES],
                     explanation=NESTED_EXPLANATION),
     "threads": THREADS_SUITE,
+    "posix": POSIX_SUITE,
     "omptasks": OMPTASKS_SUITE,
     "ompsync": OMPSYNC_SUITE,
     "npb": NPB_SUITE,

@@ -26,6 +26,16 @@ class Bars(unittest.TestCase):
         self.assertEqual(judge(bar, {"comity": value(6), "plain": value(1)}), ("PASS", 5))
         self.assertEqual(judge(bar, {"comity": value(7), "plain": value(1)})[0], "MISS")
 
+    def test_share_at_most_is_a_part_of_the_peers(self):
+        bar = Bar("share_at_most", 0.1, "comity-fifo-8", who="comity-8")
+        self.assertEqual(judge(bar, {"comity-8": value(40), "comity-fifo-8": value(400)}), ("PASS", 0.1))
+        self.assertEqual(judge(bar, {"comity-8": value(60), "comity-fifo-8": value(400)})[0], "MISS")
+
+    def test_beside_half_more_is_what_each_of_eight_workers_adds(self):
+        bar = Bar("beside_half_more", 2, "serial", who="comity-8")
+        self.assertEqual(judge(bar, {"comity-8": value(46), "serial": value(20)}), ("PASS", 2))
+        self.assertEqual(judge(bar, {"comity-8": value(54), "serial": value(20)}), ("MISS", 3))
+
     def test_at_most_needs_no_peer(self):
         self.assertEqual(judge(Bar("at_most", 3), {"comity": value(2.5)}), ("PASS", 2.5))
         self.assertEqual(judge(Bar("at_most", 3), {"comity": value(3.1)}), ("MISS", 3.1))

@@ -30,6 +30,14 @@ PROMISES = {
     **{f"npb-{kernel}-W-8": {("ratio_at_most", "comity", 1), ("ratio_at_most", "comity-clang", 1)} for kernel in ("cg", "ft", "is", "ep")},
     **{f"fftw-{plan}-{inner}": {("ratio_at_most", "comity", 1.02), ("ratio_at_most", "lib*", 1.02), ("ratio_at_most", "comity-clang", 1.02)}
        for plan, inner in (("2d-16", 2), ("2d-16", 4), ("2d-16", 8), ("3d", 4), ("3d", 8))},
+    "posix-create": {("at_most", None, 1500)},
+    "posix-lock": {("ratio_at_most", "glibc", 1.1)},
+    "posix-hand-over": {("ratio_at_most", "glibc", 1)},
+    "posix-fmm": {("times_faster", "glibc", 1.3)},
+    "posix-volume": {("ratio_at_most", "glibc", 1), ("ratio_at_most", "coarse", 1.05)},
+    **{f"posix-{program}-alive": {("share_at_most", "comity-fifo-8", 0.1)} for program in ("matmul", "fmm", "decision_tree")},
+    **{f"posix-{program}-heap": {("beside_half_more", "serial", 2)} for program in ("matmul", "fmm", "decision_tree")},
+    "posix-tree": {("at_most", None, 120)},
     "guarded-1000000": {("at_most", None, 4500)},
 }
 
@@ -65,7 +73,10 @@ class Registry(unittest.TestCase):
     def test_every_program_has_its_source(self):
         for case in CASES:
             if not case.program.startswith("/") and case not in SUITES["threads"].cases:
-                self.assertTrue((harness_path.REPOSITORY / "bench" / f"{case.program}.cpp").is_file(), case.program)
+                here = harness_path.REPOSITORY / "bench" / case.program
+                example = harness_path.REPOSITORY / "examples" / "pthreads" / here.name
+                sources = [here.with_suffix(".cpp"), *([here.with_suffix(".c"), example.with_suffix(".c")] if here.parent.name == "posix" else [])]
+                self.assertTrue(any(source.is_file() for source in sources), case.program)
 
     def test_every_library_has_its_source_in_every_workload_that_lists_it(self):
         for case in SUITES["threads"].cases:
