@@ -28,6 +28,10 @@ constexpr std::size_t usual_quota = 50'000;
 constexpr std::uint64_t kept_us = 1;
 constexpr unsigned offers_to_all = 32;
 
+// So often, and at one in so many picks, somebody has a turn whom those further left would keep waiting for ever.
+constexpr std::uint64_t others_turn_us = 10'000;
+constexpr unsigned picks_between_looks = 64;
+
 // Who is run in place of a position that has dummies left.
 unit dummy{.run = [](unit *, core::carrier *) noexcept {}};
 
@@ -72,16 +76,17 @@ public:
         const std::scoped_lock hold(lock_);
         level *const l = highest();
         if (!l) return nullptr;
-        position *p = l->ready.top();
-        // With nobody left of it, it does what one hart alone would do now, so it need not be held back.
-        if (p && p->dummies != 0 && p != order_.first()) {
-            --p->dummies;
-            return &dummy;
+        position *p = is_turn_of_others() ? l->take_overtaken() : nullptr;
+        if (!p) {
+            const position *const top = l->top();
+            // With nobody left of it, it does what one hart alone would do now, so it need not be held back.
+            if (top && top->dummies != 0 && top != order_.first()) {
+                --l->top()->dummies;
+                return &dummy;
+            }
+            p = top ? l->take_top() : l->take_yielded();
         }
-        if (p)
-            l->ready.pop();
-        else
-            p = l->take_yielded();
+        p->dummies = 0;
         if (kept_) keep_nobody();
         if (l->is_empty()) mark(*l, false);
         waiting_.store(waiting() - 1, std::memory_order_relaxed);
@@ -93,7 +98,7 @@ public:
     void keep_for(unsigned hart) noexcept override {
         const std::scoped_lock hold(lock_);
         const level *const l = highest();
-        if (!l || l->ready.top() != newest_ || ++offers_ % offers_to_all == 0) return;
+        if (!l || l->top() != newest_ || ++offers_ % offers_to_all == 0) return;
         kept_ = newest_;
         keeper_.store(hart, std::memory_order_relaxed);
         kept_until_.store(sys::ticks() + core::ticks_per_us() * kept_us, std::memory_order_relaxed);
@@ -113,7 +118,7 @@ public:
         const std::scoped_lock hold(lock_);
         const level *const l = highest();
         if (!l) return true;
-        const position *const p = position_of(who), *const first = l->ready.top();
+        const position *const p = position_of(who), *const first = l->top();
         const std::uint8_t rank = who ? who->rank() : 0;
         if (rank != rank_of(*l)) return rank > rank_of(*l);
         return !first || (p && p->label < first->label);
@@ -130,9 +135,28 @@ public:
 private:
     // What waits of one priority. Who yields lets all others of it go first, wherever he stands.
     struct level {
-        leftmost_first ready;
+        // Those in `overtaken` were ready at an earlier turn of others; nobody joins them until all have been picked.
+        leftmost_first ready, overtaken;
         position *first = nullptr, *last = nullptr; // those that yielded, by `sibling`
-        bool is_empty() const noexcept { return !ready.top() && !first; }
+        bool owes_yielded = false;                  // at the next turn of others
+        bool is_empty() const noexcept { return !top() && !first; }
+        position *top() const noexcept {
+            position *const r = ready.top(), *const o = overtaken.top();
+            return r && o ? (r->label < o->label ? r : o) : r ? r : o;
+        }
+        position *take_top() noexcept {
+            position *const p = top();
+            (p == ready.top() ? ready : overtaken).pop();
+            return p;
+        }
+        position *take_overtaken() noexcept {
+            owes_yielded = !owes_yielded;
+            if (first && owes_yielded) return take_yielded();
+            if (!overtaken.top()) std::swap(ready, overtaken);
+            position *const p = overtaken.top();
+            if (p) overtaken.pop();
+            return p;
+        }
         position *take_yielded() noexcept { return std::exchange(first, first->sibling); }
         void add_yielded(position *p) noexcept {
             p->sibling = nullptr;
@@ -202,6 +226,13 @@ private:
         kept_until_.store(0, std::memory_order_relaxed);
     }
 
+    bool is_turn_of_others() noexcept {
+        if (++picks_ % picks_between_looks != 0) return false;
+        const std::uint64_t now = sys::ticks();
+        if (now - others_turn_ < others_turn_us * core::ticks_per_us()) return false;
+        return std::exchange(others_turn_, now) != 0;
+    }
+
     unsigned rank_of(const level &l) const noexcept { return static_cast<unsigned>(&l - levels_.data()); }
     void mark(const level &l, bool waits) noexcept {
         const std::uint64_t bit = std::uint64_t{1} << (rank_of(l) % 64);
@@ -224,6 +255,8 @@ private:
     // Kept for a hart. All that comes and goes ends it.
     const position *newest_ = nullptr, *kept_ = nullptr;
     unsigned offers_ = 0;
+    unsigned picks_ = 0;
+    std::uint64_t others_turn_ = 0; // when the last one was; ticks
     // Hints for those who have not the lock, who look at nothing else meanwhile.
     alignas(64) std::atomic<std::uint64_t> kept_until_{0}; // ticks; 0: nobody is
     std::atomic<unsigned> keeper_{0};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <random>
@@ -198,6 +199,26 @@ TEST_P(by_descent, knows_who_would_be_next) {
     order->pick();
     line_up(0);
     EXPECT_FALSE(order->is_next(&units[2]));
+}
+
+// Those that never end, and are ready again and again, would keep it waiting for ever.
+TEST_P(by_descent, lets_whoever_is_overtaken_go_within_a_bounded_time) {
+    unit *const root = add(0, nullptr, true);
+    for (const std::size_t i : {1, 2, 3}) add(i, root, true);
+    line_up(2);
+    line_up(3, 1'000'000);
+    EXPECT_TRUE(order->line_up(root, root, occasion::yielded, 0));
+    std::array<bool, 4> seen{};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    line_up(1);
+    while (std::chrono::steady_clock::now() < end && !(seen[0] && seen[2] && seen[3])) {
+        const unit *const u = order->pick();
+        for (const std::size_t i : {0, 2, 3}) seen[i] = seen[i] || u == &units[i];
+        if (u == &units[1]) line_up(1);
+    }
+    EXPECT_TRUE(seen[2]);
+    EXPECT_TRUE(seen[3]) << "dummies";
+    EXPECT_TRUE(seen[0]) << "who has yielded";
 }
 
 TEST_P(by_descent, forgets_all_positions_when_another_order_comes) {
