@@ -95,16 +95,9 @@ bool on_interruption(const sys::interruption &i) noexcept {
     }
 }
 
-bool is_protected(std::uintptr_t pc) noexcept {
-    const unsigned n = protected_count.load(std::memory_order_acquire); // acquire[protected-code]
-    for (unsigned i = 0; i < n; ++i)
-        if (protected_code[i].contains(pc)) return true;
-    return false;
-}
-
 // Nothing is interrupted before Comity's own code is known.
 bool start_interrupting() noexcept {
-    protect_code_at(reinterpret_cast<const void *>(&is_protected));
+    protect_code_at(reinterpret_cast<const void *>(&is_protected_code));
     return can_promote() && sys::take_interruptions(on_interruption);
 }
 
@@ -113,7 +106,7 @@ void interrupt_running(carrier *k, bool for_others) noexcept {
     displacement &d = k->displaced;
     switch (d.step.load(std::memory_order_acquire)) { // acquire[displacement]
     case state::told:
-        if (is_protected(d.pc)) {
+        if (is_protected_code(d.pc)) {
             d.step.store(state::asked, std::memory_order_release); // release[displacement]
             break;
         }
@@ -181,9 +174,28 @@ bool look_at(carrier *k, unsigned looks, bool harts_missing) noexcept {
 
 } // namespace
 
+bool take_interruptions() noexcept {
+    static const bool taken = start_interrupting();
+    return taken;
+}
+
+bool is_protected_code(std::uintptr_t pc) noexcept {
+    const unsigned n = protected_count.load(std::memory_order_acquire); // acquire[protected-code]
+    for (unsigned i = 0; i < n; ++i)
+        if (protected_code[i].contains(pc)) return true;
+    return false;
+}
+
+void interrupt(const context *c) noexcept {
+    visit_carriers(
+        [](carrier *k, void *argument) COMITY_UNSANITIZED {
+            if (k->current == argument) sys::interrupt_kernel_thread(k->kernel_id);
+        },
+        const_cast<context *>(c));
+}
+
 bool look_after_homes(unsigned looks, bool harts_missing) noexcept {
-    static const bool can_interrupt = start_interrupting();
-    if (!can_interrupt) return false;
+    if (!take_interruptions()) return false;
     if (harts_missing) base().keep_spare_worker();
     struct look {
         unsigned looks;

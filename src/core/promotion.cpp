@@ -5,8 +5,10 @@
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "core/tls/block.hpp"
+#include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
+#include "sys/signals.hpp"
 
 #include <new>
 
@@ -59,6 +61,7 @@ void run_promoted(void *argument) {
     p->ground.fiber.adopt_running(nullptr, 0);
     p->k.current = &p->ground;
     run_on(&p->k, p->cpus, p->cpus_id);
+    sys::be_interruptible();
     note_awake();
     c->home = &p->k;
     c->owner = nullptr;
@@ -68,6 +71,7 @@ void run_promoted(void *argument) {
         switch_start(&p->ground, c, p->fn, p->arg, arch::comity_arch_nothing, nullptr);
     else
         switch_to(&p->ground, c, arch::comity_arch_nothing, nullptr);
+    sys::block_as_lent_threads();
     c->shares_tls = false;
     *p->k.caught = c->caught;
     *p->k.slot = c;

@@ -1,5 +1,6 @@
 #include "sys/interruption.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "sys/c_library.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
 #include "sys/signals.hpp"
@@ -19,21 +21,15 @@ namespace comity::sys {
 namespace {
 
 bool (*handle)(const interruption &) noexcept = nullptr;
+std::atomic<bool (*)(const interruption &)> other_handler{nullptr};
 struct sigaction programs_own {};
-
-interruption what_stood(void *frame) noexcept {
-    const auto &m = static_cast<ucontext_t *>(frame)->uc_mcontext;
-#if defined(__x86_64__)
-    return {static_cast<std::uintptr_t>(m.gregs[REG_RIP]), static_cast<std::uintptr_t>(m.gregs[REG_RSP]), frame};
-#elif defined(__aarch64__)
-    return {m.pc, m.sp, frame};
-#endif
-}
 
 // errno is the interrupted code's also when the handler comes back on another kernel thread: it runs on the same TLS.
 void on_signal(int signal, siginfo_t *info, void *frame) {
     const errno_kept kept;
-    if (!handle(what_stood(frame))) {
+    const interruption i = interruption_at(frame);
+    const auto other = other_handler.load(std::memory_order_relaxed);
+    if (!handle(i) && !(other && other(i))) {
         if (programs_own.sa_flags & SA_SIGINFO)
             programs_own.sa_sigaction(signal, info, frame);
         else if (programs_own.sa_handler != SIG_DFL && programs_own.sa_handler != SIG_IGN)
@@ -98,6 +94,15 @@ bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]
 
 } // namespace
 
+interruption interruption_at(void *frame) noexcept {
+    const auto &m = static_cast<ucontext_t *>(frame)->uc_mcontext;
+#if defined(__x86_64__)
+    return {static_cast<std::uintptr_t>(m.gregs[REG_RIP]), static_cast<std::uintptr_t>(m.gregs[REG_RSP]), frame};
+#elif defined(__aarch64__)
+    return {m.pc, m.sp, frame};
+#endif
+}
+
 bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept {
     handle = handler;
     struct sigaction ours {};
@@ -106,15 +111,17 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
     // here.
     ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
     ::sigemptyset(&ours.sa_mask);
-    return ::sigaction(SIGURG, &ours, &programs_own) == 0;
+    // Not the function that a preloaded object of ours may have put before it.
+    using sigaction_function = int (*)(int, const struct sigaction *, struct sigaction *);
+    const auto set = reinterpret_cast<sigaction_function>(find_in_c_library("sigaction"));
+    return (set ? set : ::sigaction)(SIGURG, &ours, &programs_own) == 0;
 }
 
-void be_interruptible() noexcept {
-    sigset_t ours;
-    ::sigemptyset(&ours);
-    ::sigaddset(&ours, SIGURG);
-    ::pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
+void take_other_interruptions(bool (*other)(const interruption &)) noexcept {
+    other_handler.store(other, std::memory_order_relaxed);
 }
+
+void be_interruptible() noexcept { unblock_signal(SIGURG); }
 
 void interrupt_kernel_thread(int id) noexcept { ::syscall(SYS_tgkill, ::getpid(), id, SIGURG); }
 
@@ -160,9 +167,26 @@ bool begin_anew(const interruption &i, const sleeping_call &call) noexcept {
     return true;
 }
 
+// The kernel has seen to it that the call begins anew (SA_RESTART), or it has not begun; or it has ended with EINTR.
+void end_call(const interruption &i) noexcept {
+    auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
+#if defined(__x86_64__)
+    constexpr unsigned char instruction[] = {0x0f, 0x05}; // syscall
+    if (std::memcmp(reinterpret_cast<const void *>(i.pc), instruction, sizeof instruction) != 0) return;
+    m.gregs[REG_RAX] = -EINTR;
+    m.gregs[REG_RIP] = static_cast<greg_t>(i.pc + sizeof instruction);
+#elif defined(__aarch64__)
+    constexpr std::uint32_t instruction = 0xd4000001; // svc #0
+    if (std::memcmp(reinterpret_cast<const void *>(i.pc), &instruction, sizeof instruction) != 0) return;
+    m.regs[0] = static_cast<std::uint64_t>(-EINTR);
+    m.pc = i.pc + sizeof instruction;
+#endif
+}
+
 void block_signals_after(void *frame) noexcept {
     // The kernel's mask is 64 bits, the first of the C library's.
-    *reinterpret_cast<std::uint64_t *>(&static_cast<ucontext_t *>(frame)->uc_sigmask) = mask_of_lent_threads;
+    *reinterpret_cast<std::uint64_t *>(&static_cast<ucontext_t *>(frame)->uc_sigmask) =
+        mask_of_lent_threads & ~(std::uint64_t{1} << (SIGURG - 1));
 }
 
 } // namespace comity::sys

@@ -2,6 +2,8 @@
 // programs must expect for no reason anyway. A handler of the program's is called for those that are not ours.
 #pragma once
 
+#include "sys/shared.hpp"
+
 #include <cstdint>
 
 namespace comity::sys {
@@ -11,10 +13,16 @@ struct interruption {
     void *frame;           // the signal's, for block_signals_after
 };
 
+// What a signal's frame says. In a handler.
+COMITY_SHARED interruption interruption_at(void *frame) noexcept;
+
 // From now on `handler` is called, on the kernel thread that was interrupted, on the stack on which it stood. It may
 // switch, and go on elsewhere; false: the signal was none of ours. The first call counts. Any thread; false: the
 // kernel refuses.
 bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept;
+
+// The same for interruptions that `handler` says are none of its own, at any later time. It may also unwind.
+COMITY_SHARED void take_other_interruptions(bool (*other)(const interruption &)) noexcept;
 
 // The calling kernel thread can be interrupted, whatever its maker's mask was.
 void be_interruptible() noexcept;
@@ -39,7 +47,12 @@ sleeping_call call_of_sleeper(int id) noexcept;
 // is not that call.
 bool begin_anew(const interruption &i, const sleeping_call &call) noexcept;
 
-// The handler goes on on a kernel thread whose TLS is lent: there, signals stay blocked after it has returned.
+// In a handler: the system call before which or in which the thread stands ends with EINTR. To be called only where
+// that is the one call that the program makes and that may end so.
+COMITY_SHARED void end_call(const interruption &i) noexcept;
+
+// The handler goes on on a kernel thread that lends its TLS, while it does not: there, signals stay blocked after it
+// has returned, but for interruptions.
 void block_signals_after(void *frame) noexcept;
 
 } // namespace comity::sys

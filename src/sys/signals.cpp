@@ -26,6 +26,19 @@ void set_mask(int how, const std::uint64_t *mask, std::uint64_t *before) noexcep
 
 const std::uint64_t mask_of_lent_threads = ~never_blocked;
 
+std::uint64_t exchange_mask(std::uint64_t to) noexcept {
+    std::uint64_t before = 0;
+    set_mask(SIG_SETMASK, &to, &before);
+    return before;
+}
+
+void block_as_lent_threads() noexcept { set_mask(SIG_SETMASK, &mask_of_lent_threads, nullptr); }
+
+void unblock_signal(int signal) noexcept {
+    const std::uint64_t one = bit(signal);
+    set_mask(SIG_UNBLOCK, &one, nullptr);
+}
+
 signals_blocked::signals_blocked() noexcept : before_(0) { set_mask(SIG_BLOCK, &mask_of_lent_threads, &before_); }
 
 signals_blocked::~signals_blocked() { set_mask(SIG_SETMASK, &before_, nullptr); }

@@ -38,7 +38,7 @@ public:
             const auto over = [this, phase = phase_of(s)]() noexcept {
                 return phase_of(state_.load(std::memory_order_acquire)) != phase; // acquire[posix-barrier]
             };
-            (void)sync::wait_at(this, over, sys::no_deadline);
+            (void)wait_for(this, over, sys::no_deadline);
         }
         if (inside_.fetch_sub(1, std::memory_order_release) == 1) // release[posix-barrier-left]
             sync::wake_all_at(&inside_);

@@ -17,15 +17,60 @@ namespace comity::posix {
 
 namespace {
 
-// Makes the call without a hart, if there is one to leave; then comes back. errno is the call's.
-template <class Call> auto without_hart(Call call) {
+// Does a call that a handler has interrupted begin anew, if the handler was set up so (SA_RESTART)?
+enum class after_handler : bool { ends, begins_anew };
+
+// While it lives, a signal, or a request to cancel the thread, ends the call that it makes.
+class open_call {
+public:
+    explicit open_call(receiver &r) noexcept : r_(r) { set(true); }
+    ~open_call() { set(false); }
+    open_call(const open_call &) = delete;
+    open_call &operator=(const open_call &) = delete;
+
+private:
+    void set(bool open) noexcept {
+        r_.in_call = open;
+        if (current_thread) note_cancellation(current_thread);
+    }
+    receiver &r_;
+};
+
+// Makes the call, and handlers run meanwhile. The thread may be interrupted for nothing: then it begins anew. errno is
+// the call's. True: the thread is to be cancelled, and the call has done nothing.
+template <class Call, class Result> bool make(Call call, Result &result, after_handler after) {
+    receiver *r = receiver_here();
+    if (!r) return result = call(), false;
+    deliver_here();
+    const std::uint32_t &handlers = after == after_handler::ends ? r->handled : r->handled_without_restart;
+    for (const std::uint32_t seen = handlers;;) {
+        bool cancelled = false;
+        {
+            const open_call here(*r);
+            cancelled = is_to_be_cancelled(*r);
+            if (!cancelled) result = call();
+            const int error = errno; // the thread's own, wherever it runs
+            if (!cancelled && (result != -1 || error != EINTR)) return false;
+            cancelled = cancelled || is_to_be_cancelled(*r);
+        }
+        if (cancelled) return true;
+        deliver_here();
+        errno = EINTR;
+        if (handlers != seen) return false;
+    }
+}
+
+// Makes the call without a hart, if there is one to leave; then comes back.
+template <class Call> auto without_hart(Call call, after_handler after = after_handler::begins_anew) {
     test_cancel();
-    if (!current_thread || !leave_hart()) return call();
-    const auto result = call();
-    const int error = errno; // the thread's own, wherever it runs
+    if (current_thread) (void)leave_hart();
+    decltype(call()) result{};
+    const bool cancelled = make(call, result, after);
+    const int error = errno;
     come_home();
     errno = error;
-    test_cancel();
+    deliver_here();
+    if (cancelled) test_cancel();
     return result;
 }
 
@@ -41,8 +86,8 @@ bool sleeps(int fd, short events) noexcept {
     return waits;
 }
 
-template <class Call> auto on(int fd, short events, Call call) {
-    if (sleeps(fd, events)) return without_hart(call);
+template <class Call> auto on(int fd, short events, Call call, after_handler after = after_handler::begins_anew) {
+    if (!current_thread || sleeps(fd, events)) return without_hart(call, after);
     test_cancel();
     return call();
 }
@@ -50,6 +95,7 @@ template <class Call> auto on(int fd, short events, Call call) {
 } // namespace
 } // namespace comity::posix
 
+using comity::posix::after_handler;
 using comity::posix::next;
 using comity::posix::on;
 using comity::posix::without_hart;
@@ -117,29 +163,31 @@ COMITY_INTERPOSED int poll(pollfd *of, nfds_t n, int timeout) {
     if (timeout != 0 && comity::posix::current_thread)
         if (const int ready = next_poll.get()(of, n, 0)) return ready;
     if (timeout == 0) return next_poll.get()(of, n, 0);
-    return without_hart([=] { return next_poll.get()(of, n, timeout); });
+    return without_hart([=] { return next_poll.get()(of, n, timeout); }, after_handler::ends);
 }
 COMITY_INTERPOSED int ppoll(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
     COMITY_NEXT(ppoll, int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *));
-    return without_hart([=] { return next_ppoll.get()(of, n, timeout, mask); });
+    return without_hart([=] { return next_ppoll.get()(of, n, timeout, mask); }, after_handler::ends);
 }
 COMITY_INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *other, timeval *timeout) {
     COMITY_NEXT(select, int (*)(int, fd_set *, fd_set *, fd_set *, timeval *));
-    return without_hart([=] { return next_select.get()(n, in, out, other, timeout); });
+    return without_hart([=] { return next_select.get()(n, in, out, other, timeout); }, after_handler::ends);
 }
 COMITY_INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout,
                               const sigset_t *mask) {
     COMITY_NEXT(pselect, int (*)(int, fd_set *, fd_set *, fd_set *, const timespec *, const sigset_t *));
-    return without_hart([=] { return next_pselect.get()(n, in, out, other, timeout, mask); });
+    return without_hart([=] { return next_pselect.get()(n, in, out, other, timeout, mask); }, after_handler::ends);
 }
 COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout) {
     COMITY_NEXT(epoll_wait, int (*)(int, epoll_event *, int, int));
     if (timeout == 0) return next_epoll_wait.get()(fd, events, n, 0);
-    return on(fd, POLLIN, [=] { return next_epoll_wait.get()(fd, events, n, timeout); });
+    return on(
+        fd, POLLIN, [=] { return next_epoll_wait.get()(fd, events, n, timeout); }, after_handler::ends);
 }
 COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeout, const sigset_t *mask) {
     COMITY_NEXT(epoll_pwait, int (*)(int, epoll_event *, int, int, const sigset_t *));
-    return on(fd, POLLIN, [=] { return next_epoll_pwait.get()(fd, events, n, timeout, mask); });
+    return on(
+        fd, POLLIN, [=] { return next_epoll_pwait.get()(fd, events, n, timeout, mask); }, after_handler::ends);
 }
 COMITY_INTERPOSED pid_t waitpid(pid_t pid, int *status, int options) {
     COMITY_NEXT(waitpid, pid_t(*)(pid_t, int *, int));

@@ -36,6 +36,7 @@ struct start {
 void *call(void *argument) {
     const start s = *static_cast<start *>(argument);
     std::free(argument);
+    const comity::posix::programs_below function;
     return reinterpret_cast<void *>(static_cast<std::intptr_t>(s.fn(s.arg)));
 }
 

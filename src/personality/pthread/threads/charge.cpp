@@ -45,7 +45,7 @@ bool may_stop_at(const void *caller) noexcept {
     return true;
 }
 
-// On its own stack? Not, for instance, in a handler on the signal stack, which others may need.
+// On its own stack? Not, for instance, in a handler of the kernel's on the signal stack, which others may need.
 bool on_own_stack(const thread *t) noexcept {
     const auto *here = static_cast<const std::byte *>(__builtin_frame_address(0));
     const auto *bottom = static_cast<const std::byte *>(t->stack_bottom.load(std::memory_order_relaxed));
@@ -56,7 +56,7 @@ bool on_own_stack(const thread *t) noexcept {
 // not.
 bool make_room(std::int64_t bytes, const void *caller) noexcept {
     const thread *t = current_thread;
-    if (!t || !t->in_program || !may_stop_at(caller) || !on_own_stack(t)) return false;
+    if (!t || !t->in_program || t->signals.handlers || !may_stop_at(caller) || !on_own_stack(t)) return false;
     const int kept = errno;
     const std::int64_t due = bytes + owed + portion - prepaid;
     prepaid = bytes + portion; // before the wait: whatever allocates there has been paid for

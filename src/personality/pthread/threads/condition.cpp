@@ -26,12 +26,12 @@ public:
         const auto signalled = [this, seen]() noexcept {
             return signals_.load(std::memory_order_acquire) != seen; // acquire[posix-condition]
         };
-        const sync::wait_end e = sync::wait_at_or_cancel(this, signalled, deadline);
+        const signalled_wait e = wait_or_signal<true>(this, signalled, deadline); // a handler: it wakes up in vain
         leave();
         if (const int error = pthread_mutex_lock(m)) return error;
         if (own) own->count_waiting(-1);
         act_upon(e); // a cancelled thread runs its cleanup handlers with the mutex held
-        return e == sync::wait_end::late ? ETIMEDOUT : 0;
+        return e == signalled_wait::late ? ETIMEDOUT : 0;
     }
     void signal() noexcept {
         if (nobody_is_inside()) return;

@@ -72,6 +72,8 @@ _Unwind_Reason_Code at_frame(int, _Unwind_Action actions, _Unwind_Exception_Clas
 void end(thread *t, void *result) {
     t->result = result;
     t->ending = true;
+    t->signals.in_call = false;
+    note_cancellation(t);
     comity_thread_set_cancel(0);
     unwind(t);
 }
@@ -81,8 +83,22 @@ void test_cancel() {
     if (t && !t->ending && comity_thread_testcancel() == ECANCELED) end(t, PTHREAD_CANCELED);
 }
 
-void act_upon(sync::wait_end e) {
-    if (e == sync::wait_end::cancelled && current_thread) end(current_thread, PTHREAD_CANCELED);
+// Is the type the asynchronous one, or does it sleep in the kernel?
+void note_cancellation(thread *t) noexcept {
+    t->signals.acts_at_once.store(!t->ending && t->cancel_state == PTHREAD_CANCEL_ENABLE &&
+                                      (t->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS || t->signals.in_call),
+                                  std::memory_order_relaxed);
+}
+
+void cancel_at_once() {
+    thread *t = current_thread;
+    if (!t || t->ending || t->cancel_state != PTHREAD_CANCEL_ENABLE || t->cancel_type != PTHREAD_CANCEL_ASYNCHRONOUS)
+        return;
+    test_cancel();
+}
+
+void act_upon(signalled_wait e) {
+    if (e == signalled_wait::cancelled && current_thread) end(current_thread, PTHREAD_CANCELED);
 }
 
 } // namespace comity::posix
@@ -99,14 +115,20 @@ COMITY_INTERPOSED void pthread_exit(void *result) {
     std::abort();
 }
 
-COMITY_INTERPOSED int pthread_cancel(pthread_t t) noexcept {
+COMITY_INTERPOSED int pthread_cancel(pthread_t t) {
     thread *own = thread_of(t);
     if (!own) return next_cancel.get()(t);
     const std::uint32_t s = own->state.load(std::memory_order_relaxed);
     if (!(s & thread::in_use)) return ESRCH;
     if (s & thread::ended) return 0;
     const int error = comity_thread_cancel(own->handle);
-    return error == ESRCH ? 0 : error;
+    if (error != 0) return error == ESRCH ? 0 : error;
+    own->signals.to_be_cancelled.store(true, std::memory_order_relaxed);
+    if (own != current_thread)
+        see_to(own->signals);
+    else
+        cancel_at_once();
+    return 0;
 }
 
 COMITY_INTERPOSED int pthread_setcancelstate(int state, int *before) {
@@ -117,6 +139,7 @@ COMITY_INTERPOSED int pthread_setcancelstate(int state, int *before) {
     if (before) *before = was;
     if (was == state) return 0;
     t->cancel_state = state;
+    note_cancellation(t);
     if (!t->ending) comity_thread_set_cancel(state == PTHREAD_CANCEL_ENABLE);
     if (state == PTHREAD_CANCEL_ENABLE && t->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS) test_cancel();
     return 0;
@@ -128,6 +151,7 @@ COMITY_INTERPOSED int pthread_setcanceltype(int type, int *before) {
     if (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS) return EINVAL;
     if (before) *before = t->cancel_type;
     t->cancel_type = type;
+    note_cancellation(t);
     if (type == PTHREAD_CANCEL_ASYNCHRONOUS) test_cancel();
     return 0;
 }
@@ -153,6 +177,7 @@ COMITY_INTERPOSED void __pthread_register_cancel_defer(__pthread_unwind_buf_t *b
     b->__pad[0] = t->unwind_buffers;
     b->__pad[2] = reinterpret_cast<void *>(static_cast<std::intptr_t>(t->cancel_type));
     t->cancel_type = PTHREAD_CANCEL_DEFERRED;
+    note_cancellation(t);
     t->unwind_buffers = b;
 }
 COMITY_INTERPOSED void __pthread_unregister_cancel_restore(__pthread_unwind_buf_t *b) {
@@ -160,6 +185,7 @@ COMITY_INTERPOSED void __pthread_unregister_cancel_restore(__pthread_unwind_buf_
     if (!t) return next_unregister_restore.get()(b);
     t->unwind_buffers = static_cast<__pthread_unwind_buf_t *>(b->__pad[0]);
     t->cancel_type = static_cast<int>(reinterpret_cast<std::intptr_t>(b->__pad[2]));
+    note_cancellation(t);
     if (t->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS) test_cancel();
 }
 COMITY_INTERPOSED void __pthread_unwind_next(__pthread_unwind_buf_t *b) {

@@ -70,6 +70,7 @@ bool open_here() noexcept {
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
     if (a.kind == COMITY_SCHEDULER_SPACE_EFFICIENT) charge_from_now_on(sys::get_options().posix_quota);
+    if (sys::kernel_thread_id() == ::getpid()) begin_signals();
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
     return true;
 }

@@ -31,7 +31,7 @@ bool mutex::wait(std::int64_t deadline) noexcept {
         // Whoever has waited cannot know whether others do, so it takes the mutex as contended.
         seen = word_.exchange(contended, std::memory_order_acquire); // acquire[posix-mutex]
         if (seen == free) return true;
-        if (!sync::wait_at(this, may_try, deadline)) return false;
+        if (!wait_for(this, may_try, deadline)) return false;
     }
 }
 

@@ -27,7 +27,7 @@ public:
             const auto over = [this]() noexcept {
                 return state_.load(std::memory_order_acquire) != running(); // acquire[posix-once]
             };
-            (void)sync::wait_at(this, over, sys::no_deadline);
+            (void)wait_for(this, over, sys::no_deadline);
         }
     }
 
@@ -45,6 +45,7 @@ private:
                 sync::wake_all_at(&o);
             }
         } l{*this};
+        const programs_below function_below;
         function();
         l.to = done;
     }

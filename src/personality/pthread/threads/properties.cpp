@@ -1,10 +1,9 @@
-// What a thread is asked and told: its name, its attributes, signals to it.
+// What a thread is asked and told: its name, its attributes.
 #include "core/carrier.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/message.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 
 #include <sched.h>
@@ -16,15 +15,12 @@ namespace {
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, const char *)> next_setname{"pthread_setname_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, char *, std::size_t)> next_getname{"pthread_getname_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, pthread_attr_t *)> next_getattr{"pthread_getattr_np"};
-COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int)> next_kill{"pthread_kill"};
-COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int, sigval)> next_sigqueue{"pthread_sigqueue"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int, const sched_param *)> next_setschedparam{"pthread_setschedparam"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int *, sched_param *)> next_getschedparam{"pthread_getschedparam"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int)> next_setschedprio{"pthread_setschedprio"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, std::size_t, const cpu_set_t *)> next_setaffinity{"pthread_setaffinity_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, std::size_t, cpu_set_t *)> next_getaffinity{"pthread_getaffinity_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, clockid_t *)> next_getcpuclockid{"pthread_getcpuclockid"};
-COMITY_NEXT_SYMBOL next<pthread_t (*)()> next_self{"pthread_self"};
 
 // What a thread that has no kernel thread of its own cannot do: said once for each function.
 int cannot(std::atomic<bool> &said, const char *function, const char *what) noexcept {
@@ -36,17 +32,6 @@ int cannot(std::atomic<bool> &said, const char *function, const char *what) noex
 bool has_ended(const thread *t) noexcept {
     const std::uint32_t s = t->state.load(std::memory_order_relaxed);
     return !(s & thread::in_use) || (s & thread::ended);
-}
-
-// A signal reaches a thread while it runs on a kernel thread, which the caller's does.
-int signal_to(thread *t, int signal) noexcept {
-    if (signal < 0 || signal > SIGRTMAX) return EINVAL;
-    if (!(t->state.load(std::memory_order_relaxed) & thread::in_use)) return ESRCH;
-    if (signal == 0 || has_ended(t)) return 0;
-    if (t == current_thread) return ::raise(signal) == 0 ? 0 : errno;
-    static std::atomic<bool> said{false};
-    return cannot(said, "pthread_kill",
-                  "a signal cannot be sent to another thread that has no kernel thread of its own");
 }
 
 } // namespace
@@ -88,17 +73,6 @@ COMITY_INTERPOSED int pthread_getattr_np(pthread_t t, pthread_attr_t *a) noexcep
     if (!bottom) return own->stack_asked ? pthread_attr_setstacksize(a, own->stack_asked) : 0;
     const std::size_t size = own->stack_asked ? std::min(own->stack_asked, own->stack_size) : own->stack_size;
     return pthread_attr_setstack(a, bottom + (own->stack_size - size), size);
-}
-
-COMITY_INTERPOSED int pthread_kill(pthread_t t, int signal) noexcept {
-    thread *own = thread_of(t);
-    return own ? signal_to(own, signal) : next_kill.get()(t, signal);
-}
-
-COMITY_INTERPOSED int pthread_sigqueue(pthread_t t, int signal, const sigval value) noexcept {
-    thread *own = thread_of(t);
-    if (!own) return next_sigqueue.get()(t, signal, value);
-    return own == current_thread ? next_sigqueue.get()(next_self.get()(), signal, value) : signal_to(own, signal);
 }
 
 COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched_param *p) noexcept {

@@ -91,7 +91,7 @@ private:
             const auto over = [this, may_try, wait_bit]() noexcept {
                 return may_try() || !(word_.load(std::memory_order_relaxed) & wait_bit);
             };
-            if (!sync::wait_at(this, over, deadline)) {
+            if (!wait_for(this, over, deadline)) {
                 const int last = try_lock();
                 return last == EBUSY ? ETIMEDOUT : last;
             }

@@ -29,17 +29,17 @@ public:
     }
     void end() noexcept { mark_ = 0; }
     bool try_wait() noexcept { return take(0); }
-    sync::wait_end wait_until(std::int64_t deadline) noexcept {
+    signalled_wait wait_until(std::int64_t deadline) {
         auto some = [this]() noexcept { return value() != 0; };
-        if (try_wait() || (sync::wait_list::spin_for(some, deadline) && try_wait())) return sync::wait_end::done;
+        if (try_wait() || (sync::wait_list::spin_for(some, deadline) && try_wait())) return signalled_wait::done;
         state_.fetch_add(one_waiter, std::memory_order_relaxed);
         do {
-            const sync::wait_end e = sync::wait_at_or_cancel(this, some, deadline);
-            if (e == sync::wait_end::done) continue;
+            const signalled_wait e = wait_or_signal<true>(this, some, deadline);
+            if (e == signalled_wait::done) continue;
             state_.fetch_sub(one_waiter, std::memory_order_relaxed);
             return e;
         } while (!take(one_waiter));
-        return sync::wait_end::done;
+        return signalled_wait::done;
     }
     // False: the value cannot be raised.
     bool post() noexcept {
@@ -85,9 +85,10 @@ int fail(int error) noexcept {
 int wait(semaphore *own, std::int64_t deadline) {
     come_home();
     test_cancel();
-    const sync::wait_end e = own->wait_until(deadline);
+    const signalled_wait e = own->wait_until(deadline);
     act_upon(e);
-    return e == sync::wait_end::late ? fail(ETIMEDOUT) : 0;
+    if (e == signalled_wait::signalled) return fail(EINTR);
+    return e == signalled_wait::late ? fail(ETIMEDOUT) : 0;
 }
 
 } // namespace

@@ -23,9 +23,27 @@ bool on_hart() noexcept {
     return c && c->on->carried && (current_thread || comity_scheduler_self());
 }
 
-void sleep_until(std::int64_t deadline) {
+// True: until then; false: a handler has run.
+bool sleep_until(std::int64_t deadline) {
     test_cancel();
+    if (receiver *r = receiver_here()) {
+        const auto never = []() noexcept { return false; };
+        const std::uint32_t seen = r->handled;
+        if (deadline <= sys::now_ns()) return sched_yield(), true;
+        const signalled_wait e = wait_or_signal<true>(&r->awaits, never, deadline);
+        act_upon(e);
+        return r->handled == seen;
+    }
     if (comity_thread_sleep_until(deadline) == ECANCELED) test_cancel();
+    return true;
+}
+
+int interrupted(std::int64_t deadline, timespec *left) noexcept {
+    if (left) {
+        const std::int64_t ns = deadline - sys::now_ns();
+        *left = {ns > 0 ? ns / 1'000'000'000 : 0, ns > 0 ? ns % 1'000'000'000 : 0};
+    }
+    return EINTR;
 }
 
 } // namespace
@@ -38,8 +56,9 @@ using namespace comity::posix;
 COMITY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec *time, timespec *left) {
     if (!on_hart() || !is_clock(clock)) return next_clock_nanosleep.get()(clock, flags, time, left);
     if (!is_time(time) || time->tv_sec < 0) return EINVAL;
-    sleep_until(flags & TIMER_ABSTIME ? deadline_of(clock, *time) : comity::sys::deadline_in(nanoseconds(*time)));
-    return 0;
+    const bool absolute = flags & TIMER_ABSTIME;
+    const std::int64_t deadline = absolute ? deadline_of(clock, *time) : comity::sys::deadline_in(nanoseconds(*time));
+    return sleep_until(deadline) ? 0 : interrupted(deadline, absolute ? nullptr : left);
 }
 COMITY_INTERPOSED int nanosleep(const timespec *time, timespec *left) {
     if (!on_hart()) return next_nanosleep.get()(time, left);
@@ -50,16 +69,21 @@ COMITY_INTERPOSED int nanosleep(const timespec *time, timespec *left) {
 }
 COMITY_INTERPOSED int usleep(useconds_t us) {
     if (!on_hart()) return next_usleep.get()(us);
-    sleep_until(comity::sys::deadline_in(std::int64_t{us} * 1000));
-    return 0;
+    if (sleep_until(comity::sys::deadline_in(std::int64_t{us} * 1000))) return 0;
+    errno = EINTR;
+    return -1;
 }
 COMITY_INTERPOSED unsigned sleep(unsigned seconds) {
     if (!on_hart()) return next_sleep.get()(seconds);
-    sleep_until(comity::sys::deadline_in(std::int64_t{seconds} * 1'000'000'000));
-    return 0;
+    const std::int64_t deadline = comity::sys::deadline_in(std::int64_t{seconds} * 1'000'000'000);
+    timespec left{};
+    if (sleep_until(deadline)) return 0;
+    interrupted(deadline, &left);
+    return static_cast<unsigned>(left.tv_sec) + (left.tv_nsec >= 500'000'000);
 }
 COMITY_INTERPOSED int sched_yield() noexcept {
     if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
+    deliver_here(); // a loop of such calls is seldom found outside of them
     return 0;
 }
 // The header makes another name of it.

@@ -135,8 +135,11 @@ void *run(void *data) {
         t->stack_size = static_cast<std::size_t>(block->stack_top - block->stack_bottom);
         t->stack_bottom.store(block->stack_bottom, std::memory_order_relaxed);
     }
+    t->signals.base = reinterpret_cast<std::uintptr_t>(t->frame);
+    open_receiver(t->signals);
     t->in_program = true;
     begin_charging();
+    deliver_here();
     void *result = t->fn(t->arg);
     finish(t);
     return result;
@@ -145,6 +148,8 @@ void *run(void *data) {
 int create(thread *t, const wishes &w) noexcept {
     bool inside = false;
     if (!open_scheduler(inside)) return EAGAIN;
+    if (const receiver *r = receiver_here())
+        t->signals.blocked.store(r->blocked.load(std::memory_order_relaxed), std::memory_order_relaxed);
     comity_thread_attr_t a{};
     a.technique = COMITY_TECHNIQUE_FULL_L;
     a.own_tls = 1;
@@ -184,14 +189,37 @@ int claim(thread *t, std::uint32_t as, std::uint32_t &before) noexcept {
     return 0;
 }
 
-template <class Join> int join(thread *t, Join do_join) {
+// Handlers run while it waits. The thread has been claimed by the caller. 0, ETIMEDOUT or ECANCELED.
+int await_end(thread *t, std::int64_t deadline) {
+    if (!may_be_signalled()) return 0;
+    const auto has_ended = [t]() noexcept {
+        return (t->state.load(std::memory_order_acquire) & thread::ended) != 0; // acquire[posix-thread-state]
+    };
+    if (t->state.fetch_or(thread::awaited, std::memory_order_acq_rel) & thread::ended)
+        return 0; // acq_rel[posix-thread-state]
+    for (;;) {
+        switch (wait_or_signal<true>(t, has_ended, deadline)) {
+        case signalled_wait::done:
+            return 0;
+        case signalled_wait::late:
+            return ETIMEDOUT;
+        case signalled_wait::cancelled:
+            return ECANCELED;
+        case signalled_wait::signalled:
+            break;
+        }
+    }
+}
+
+template <class Join> int join(thread *t, std::int64_t deadline, Join do_join) {
     if (would_wait_for_itself(t)) return EDEADLK;
     come_home();
     test_cancel();
     std::uint32_t before = 0;
     if (const int error = claim(t, thread::joined, before)) return error;
     if (current_thread) current_thread->joins.store(t, std::memory_order_relaxed);
-    const int error = do_join(t->handle);
+    int error = await_end(t, deadline);
+    if (error == 0) error = do_join(t->handle);
     if (current_thread) current_thread->joins.store(nullptr, std::memory_order_relaxed);
     if (error == 0) {
         give_back_memory(t);
@@ -217,6 +245,17 @@ thread *thread_on(const core::context *c) noexcept {
                              : nullptr;
 }
 
+bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept {
+    memory_lock.lock();
+    thread *first = range.load(std::memory_order_relaxed), *end = first + made;
+    memory_lock.unlock();
+    for (thread *t = first; t != end; ++t) {
+        const std::uint32_t s = t->state.load(std::memory_order_relaxed);
+        if ((s & thread::in_use) && !(s & thread::ended) && visit(*t, argument)) return true;
+    }
+    return false;
+}
+
 pthread_t self() noexcept {
     thread *t = current_thread;
     return t ? handle_of(t) : next_self.get()();
@@ -225,15 +264,20 @@ pthread_t self() noexcept {
 // Its state says that it has ended before its memory can be anybody else's.
 void finish(thread *t) noexcept {
     t->ending = true;
+    note_cancellation(t);
+    const programs_below destructors;
     (void)sys::destroy_thread_locals();
     end_keys();
     end_charging();
     t->in_program = false; // it is not displaced from here on
+    close_receiver(t->signals);
     come_home();
     count_living(-1); // it may be the end of the process
     current_thread = nullptr;
-    if (t->state.fetch_or(thread::ended, std::memory_order_acq_rel) & thread::detached) // acq_rel[posix-thread-state]
-        give_back_memory(t);
+    const std::uint32_t before =
+        t->state.fetch_or(thread::ended, std::memory_order_acq_rel); // acq_rel[posix-thread-state]
+    if (before & thread::awaited) sync::wake_all_at(t);
+    if (before & thread::detached) give_back_memory(t);
 }
 
 } // namespace comity::posix
@@ -276,14 +320,16 @@ COMITY_INTERPOSED pthread_t pthread_self() noexcept { return self(); }
 COMITY_INTERPOSED int pthread_join(pthread_t t, void **result) {
     thread *own = thread_of(t);
     if (!own) return next_join.get()(t, result);
-    return join(own, [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
+    return join(own, comity::sys::no_deadline,
+                [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
 }
 
 COMITY_INTERPOSED int pthread_tryjoin_np(pthread_t t, void **result) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_tryjoin.get()(t, result);
     if (!(own->state.load(std::memory_order_acquire) & thread::ended)) return EBUSY; // acquire[posix-thread-state]
-    return join(own, [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
+    return join(own, comity::sys::no_deadline,
+                [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
 }
 
 COMITY_INTERPOSED int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock, const timespec *time) {
@@ -292,7 +338,8 @@ COMITY_INTERPOSED int pthread_clockjoin_np(pthread_t t, void **result, clockid_t
     if (!time) return pthread_join(t, result);
     if (!is_clock(clock) || !is_time(time)) return EINVAL;
     const std::int64_t deadline = deadline_of(clock, *time);
-    return join(own, [=](comity_thread_t *handle) { return comity_thread_timedjoin(handle, result, deadline); });
+    return join(own, deadline,
+                [=](comity_thread_t *handle) { return comity_thread_timedjoin(handle, result, deadline); });
 }
 
 COMITY_INTERPOSED int pthread_timedjoin_np(pthread_t t, void **result, const timespec *time) {

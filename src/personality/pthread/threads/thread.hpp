@@ -4,6 +4,7 @@
 #include "comity/thread.h"
 #include "core/unit.hpp"
 #include "personality/pthread/threads/object.hpp"
+#include "personality/pthread/threads/signals.hpp"
 
 #include <atomic>
 
@@ -13,7 +14,7 @@ namespace comity::posix {
 // addresses, by which it is told from the C library's.
 struct alignas(64) thread {
     // Bits of `state`.
-    static constexpr std::uint32_t in_use = 1, detached = 2, joined = 4, ended = 8;
+    static constexpr std::uint32_t in_use = 1, detached = 2, joined = 4, ended = 8, awaited = 16;
 
     std::atomic<std::uint32_t> state{0};
     comity_thread_t *handle = nullptr;
@@ -37,6 +38,7 @@ struct alignas(64) thread {
         core::context *c = nullptr;
     } back; // stands in the scheduler for a thread that comes back to the harts
     thread *next_free = nullptr;
+    receiver signals;
 };
 
 // The calling thread's, or null on a thread of the C library's or of another model. In its own TLS, so its address may
@@ -50,6 +52,9 @@ inline pthread_t handle_of(thread *t) noexcept { return reinterpret_cast<pthread
 // The one whose function a context of the scheduler's executes, or null.
 thread *thread_on(const core::context *c) noexcept;
 
+// Calls visit(thread) for all that have not ended until it returns true.
+bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept;
+
 // What an owner is known by: as pthread_self.
 pthread_t self() noexcept;
 
@@ -61,8 +66,12 @@ void finish(thread *t) noexcept;
 
 // A cancellation point of the calling thread. May not return.
 void test_cancel();
+// What of that, a request looks at, has changed. The calling thread.
+void note_cancellation(thread *t) noexcept;
+// The calling thread was told to look, where nothing of ours is under way: if it is to be cancelled at once, it is.
+void cancel_at_once();
 // The wait of a cancellation point has ended so.
-void act_upon(sync::wait_end e);
+void act_upon(signalled_wait e);
 
 // The destructors of the keys' values, in rounds.
 void end_keys() noexcept;

@@ -1,0 +1,295 @@
+// What is to be done with each signal; and the router, a kernel thread that finds a thread for what the kernel brings
+// to the process, and sees to it that whoever was sent something takes it.
+#include "core/spinlock.hpp"
+#include "personality/pthread/threads/object.hpp"
+#include "personality/pthread/threads/signals.hpp"
+#include "sys/errno_kept.hpp"
+#include "sys/futex.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/message.hpp"
+#include "sys/signals.hpp"
+
+#include <utility>
+
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+namespace comity::posix {
+
+namespace {
+
+COMITY_NEXT_SYMBOL next<int (*)(int, const struct sigaction *, struct sigaction *)> next_sigaction{"sigaction"};
+
+core::spinlock lock;                             // of these:
+struct sigaction actions[number_of_signals + 1]; // of the claimed ones
+std::atomic<signal_set> claimed{0};              // written under the lock
+std::atomic<bool> routing{false};
+
+// Brought by the kernel, and not seen by the router yet. Written by handlers anywhere, which may hold any lock below.
+struct arrival {
+    enum : std::uint32_t { free, filling, full };
+    std::atomic<std::uint32_t> state{free};
+    siginfo_t info{};
+};
+constexpr unsigned most_arrivals = 128;
+arrival arrivals[most_arrivals];
+std::atomic<std::uint32_t> bell{0};
+std::atomic<bool> router_runs{false};
+
+void ring() noexcept {
+    bell.fetch_add(1, std::memory_order_release); // release[posix-router]
+    sys::futex_wake(bell);
+}
+
+// Of a real-time signal more than fit are lost, as where the kernel has no room.
+void note_arrival(const siginfo_t &info) noexcept {
+    for (arrival &a : arrivals) {
+        std::uint32_t expected = arrival::free;
+        if (!a.state.compare_exchange_strong(expected, arrival::filling, std::memory_order_acquire, // acquire[arrival]
+                                             std::memory_order_relaxed))
+            continue;
+        a.info = info;
+        a.state.store(arrival::full, std::memory_order_release); // release[arrival]
+        return;
+    }
+}
+
+// A kernel thread that the C library made for the program (for a bound scope, say), and a signal for that alone?
+bool is_for_this_kernel_thread(const siginfo_t &info) noexcept {
+    const core::context *c = core::current_context();
+    return info.si_code == SI_TKILL && (!c || (c->home && !receiver_here()));
+}
+
+void handle_here(siginfo_t info, void *frame) {
+    const struct sigaction a = take_action(info.si_signo);
+    if (a.sa_flags & SA_SIGINFO)
+        a.sa_sigaction(info.si_signo, &info, frame);
+    else if (a.sa_handler == SIG_DFL)
+        act_by_default(info.si_signo);
+    else if (a.sa_handler != SIG_IGN)
+        a.sa_handler(info.si_signo);
+}
+
+// On whatever kernel thread the kernel has chosen.
+void on_arrival(int, siginfo_t *info, void *frame) {
+    const sys::errno_kept kept;
+    if (on_arrival_in_program(sys::interruption_at(frame), *info)) return;
+    if (is_for_this_kernel_thread(*info)) return handle_here(*info, frame);
+    note_arrival(*info);
+    ring();
+}
+
+void take_arrivals() noexcept {
+    for (arrival &a : arrivals) {
+        if (a.state.load(std::memory_order_acquire) != arrival::full) continue; // acquire[arrival]
+        const siginfo_t info = a.info;
+        a.state.store(arrival::free, std::memory_order_release); // release[arrival]
+        (void)send_to_process(info);
+    }
+}
+
+// ---- The router
+
+// True: somebody was roused who can take one of the process's, so it is to be looked at again.
+bool rouse_somebody() noexcept {
+    const auto waits = [](receiver &r, void *) {
+        const bool takes = (pending_for(r) & r.awaits.load(std::memory_order_relaxed)) != 0;
+        if (takes) rouse(r);
+        return takes;
+    };
+    const auto takes_it = [](receiver &r, void *) {
+        const bool takes = is_due(r);
+        if (takes) rouse(r);
+        return takes;
+    };
+    return visit_receivers(waits, nullptr) || visit_receivers(takes_it, nullptr);
+}
+
+bool rouse_listed() noexcept {
+    bool any = false;
+    static listed_receivers listed; // the router's
+    take_listed(listed);
+    for (unsigned i = 0; i < listed.number; ++i) {
+        receiver *r = listed.all[i];
+        const bool cancelled = is_to_be_cancelled(*r);
+        const bool due = cancelled || is_due(*r) || (pending_for(*r) & r->awaits.load(std::memory_order_relaxed)) ||
+                         (r->sent.pending.load(std::memory_order_relaxed) && r->handlers);
+        if (!due || !r->context.load(std::memory_order_relaxed)) continue;
+        see_to_once(*r);
+        any = true;
+    }
+    return any;
+}
+
+void *route(void *) {
+    sys::name_kernel_thread("comity-signals");
+    constexpr std::int64_t shortest = 1'000'000, longest = 64'000'000;
+    std::int64_t pause = shortest;
+    for (std::uint32_t seen = bell.load(std::memory_order_acquire);;) { // acquire[posix-router]
+        take_arrivals();
+        const bool somebody = rouse_somebody(), any = rouse_listed() || somebody;
+        const std::uint32_t now = bell.load(std::memory_order_acquire); // acquire[posix-router]
+        if (now == seen) {
+            (void)sys::futex_wait(bell, seen, any ? sys::deadline_in(pause) : sys::no_deadline);
+            pause = pause < longest ? pause * 2 : pause;
+        } else {
+            pause = shortest;
+        }
+        seen = now;
+    }
+}
+
+// ---- Claims
+
+bool ignored_by_default(int signal) noexcept {
+    return signal == SIGCHLD || signal == SIGCONT || signal == SIGWINCH || signal == SIGURG;
+}
+bool stops_by_default(int signal) noexcept { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
+
+bool is_handler(const struct sigaction &a) noexcept {
+    return (a.sa_flags & SA_SIGINFO) || (a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN);
+}
+
+// It interrupts no call that can begin anew, and runs on the stack on which it finds the thread, which may go on
+// elsewhere before it returns.
+struct sigaction ours(const struct sigaction &programs) noexcept {
+    struct sigaction a {};
+    a.sa_sigaction = on_arrival;
+    a.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | (programs.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT));
+    sigemptyset(&a.sa_mask);
+    return a;
+}
+
+void start_router() noexcept {
+    if (router_runs.exchange(true, std::memory_order_relaxed)) return;
+    constexpr std::size_t stack = 128 << 10;
+    const sys::signals_blocked blocked; // in the router
+    if (sys::start_kernel_thread(route, nullptr, stack) != 0) router_runs.store(false, std::memory_order_relaxed);
+}
+
+} // namespace
+
+bool is_routed(int signal) noexcept {
+    switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGTRAP:
+    case SIGSYS:
+    case SIGABRT:
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGURG:
+        return false;
+    default:
+        return signal >= 1 && signal <= number_of_signals && (signal < 32 || signal >= SIGRTMIN);
+    }
+}
+
+bool may_be_signalled() noexcept { return claimed.load(std::memory_order_relaxed) != 0 && receiver_here(); }
+
+bool is_claimed(int signal) noexcept { return claimed.load(std::memory_order_relaxed) & set_of(signal); }
+
+void claim(signal_set s) noexcept {
+    s &= ~claimed.load(std::memory_order_relaxed);
+    if (s == 0) return;
+    for (int i = 1; i <= number_of_signals; ++i) {
+        if (!(s & set_of(i)) || !is_routed(i)) continue;
+        lock.lock();
+        if (!is_claimed(i) && next_sigaction.get()(i, nullptr, &actions[i]) == 0) {
+            const struct sigaction a = ours(actions[i]);
+            if (actions[i].sa_handler != SIG_IGN || (actions[i].sa_flags & SA_SIGINFO))
+                next_sigaction.get()(i, &a, nullptr);
+            claimed.store(claimed.load(std::memory_order_relaxed) | set_of(i), std::memory_order_relaxed);
+        }
+        lock.unlock();
+    }
+    start_router();
+}
+
+struct sigaction take_action(int signal) noexcept {
+    lock.lock();
+    struct sigaction a {};
+    if (is_claimed(signal))
+        a = actions[signal];
+    else
+        next_sigaction.get()(signal, nullptr, &a);
+    if (is_handler(a) && (a.sa_flags & SA_RESETHAND))
+        actions[signal].sa_handler = SIG_DFL, actions[signal].sa_flags = 0;
+    lock.unlock();
+    return a;
+}
+
+void act_by_default(int signal) noexcept {
+    if (ignored_by_default(signal)) return;
+    if (stops_by_default(signal)) {
+        ::syscall(SYS_kill, ::getpid(), SIGSTOP);
+        return;
+    }
+    struct sigaction usual {};
+    usual.sa_handler = SIG_DFL;
+    next_sigaction.get()(signal, &usual, nullptr);
+    sys::unblock_signal(signal);
+    ::syscall(SYS_tgkill, ::getpid(), sys::kernel_thread_id(), signal);
+}
+
+void start_routing() noexcept {
+    routing.store(true, std::memory_order_relaxed);
+    signal_set with_handlers = 0;
+    for (int i = 1; i <= number_of_signals; ++i) {
+        struct sigaction a {};
+        if (is_routed(i) && next_sigaction.get()(i, nullptr, &a) == 0 && is_handler(a)) with_handlers |= set_of(i);
+    }
+    claim(with_handlers);
+}
+
+void ring_router() noexcept {
+    start_router();
+    ring();
+}
+
+void lock_routing() noexcept { lock.lock(); }
+void unlock_routing() noexcept { lock.unlock(); }
+
+void routing_after_fork() noexcept {
+    router_runs.store(false, std::memory_order_relaxed);
+    for (arrival &a : arrivals) a.state.store(arrival::free, std::memory_order_relaxed);
+}
+
+} // namespace comity::posix
+
+using namespace comity::posix;
+
+COMITY_INTERPOSED int sigaction(int signal, const struct sigaction *to, struct sigaction *before) noexcept {
+    if (!routing.load(std::memory_order_relaxed) || !is_routed(signal)) return next_sigaction.get()(signal, to, before);
+    if (to) claim(set_of(signal));
+    lock.lock();
+    struct sigaction was {};
+    int result = 0;
+    if (is_claimed(signal)) {
+        was = actions[signal];
+        if (to) {
+            actions[signal] = *to;
+            const bool ignores = !(to->sa_flags & SA_SIGINFO) && to->sa_handler == SIG_IGN;
+            const struct sigaction a = ignores ? *to : ours(*to);
+            result = next_sigaction.get()(signal, &a, nullptr);
+        }
+    } else {
+        result = next_sigaction.get()(signal, nullptr, &was);
+    }
+    lock.unlock();
+    if (before) *before = was;
+    return result;
+}
+COMITY_INTERPOSED sighandler_t signal(int which, sighandler_t handler) noexcept {
+    COMITY_NEXT_SYMBOL static next<sighandler_t (*)(int, sighandler_t)> next_signal{"signal"};
+    if (!routing.load(std::memory_order_relaxed) || !is_routed(which)) return next_signal.get()(which, handler);
+    struct sigaction to {
+    }, before{};
+    to.sa_handler = handler;
+    to.sa_flags = SA_RESTART;
+    sigemptyset(&to.sa_mask);
+    return sigaction(which, &to, &before) == 0 ? before.sa_handler : SIG_ERR;
+}

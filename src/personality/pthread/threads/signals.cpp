@@ -1,0 +1,363 @@
+// Receivers of signals: what was sent to them, and the handlers that they run.
+#include "personality/pthread/threads/signals.hpp"
+
+#include "core/carrier.hpp"
+#include "core/displacement.hpp"
+#include "core/runtime.hpp"
+#include "core/spinlock.hpp"
+#include "personality/pthread/threads/thread.hpp"
+#include "sys/errno_kept.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/memory.hpp"
+#include "sys/process.hpp"
+#include "sys/signals.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+namespace comity::posix {
+
+namespace {
+
+core::spinlock lock;
+signal_queue process;                // what any thread may take
+sent_signal *free_signals = nullptr; // under the lock
+std::size_t sent_in_all = 0;         // under the lock
+listed_receivers listed;             // under the lock
+constexpr std::size_t most_sent = 16 * 1024;
+
+receiver first_receiver;
+pthread_t first_pthread{}; // written before is_first_there
+std::atomic<bool> is_first_there{false};
+__thread bool is_first __attribute__((tls_model("initial-exec"))) = false;
+
+// ---- Queues. Under the lock.
+
+sent_signal *make_sent() noexcept {
+    constexpr std::size_t chunk = 64 * 1024;
+    if (sent_in_all >= most_sent) return nullptr;
+    if (!free_signals) {
+        auto *memory = static_cast<std::byte *>(sys::map_pages(chunk));
+        for (std::size_t i = 0; memory && i + sizeof(sent_signal) <= chunk; i += sizeof(sent_signal)) {
+            auto *made = new (memory + i) sent_signal;
+            made->next = std::exchange(free_signals, made);
+        }
+    }
+    if (free_signals) ++sent_in_all;
+    return free_signals ? std::exchange(free_signals, free_signals->next) : nullptr;
+}
+
+void free_sent(sent_signal *s) noexcept {
+    s->next = std::exchange(free_signals, s);
+    --sent_in_all;
+}
+
+// One of the classic signals that is there already is not there twice.
+int enqueue(signal_queue &q, const siginfo_t &info) noexcept {
+    const signal_set one = set_of(info.si_signo), pending = q.pending.load(std::memory_order_relaxed);
+    if (info.si_signo < SIGRTMIN && (pending & one)) return 0;
+    sent_signal *s = make_sent();
+    if (!s) return EAGAIN;
+    s->info = info;
+    s->next = nullptr;
+    sent_signal **link = &q.first;
+    while (*link) link = &(*link)->next;
+    *link = s;
+    q.pending.store(pending | one, std::memory_order_relaxed);
+    return 0;
+}
+
+void dequeue(signal_queue &q, int signal, siginfo_t &info) noexcept {
+    sent_signal **link = &q.first;
+    while ((*link)->info.si_signo != signal) link = &(*link)->next;
+    sent_signal *s = *link;
+    *link = s->next;
+    info = s->info;
+    free_sent(s);
+    for (const sent_signal *other = q.first; other; other = other->next)
+        if (other->info.si_signo == signal) return;
+    q.pending.store(q.pending.load(std::memory_order_relaxed) & ~set_of(signal), std::memory_order_relaxed);
+}
+
+void forget(signal_queue &q) noexcept {
+    while (sent_signal *s = q.first) {
+        q.first = s->next;
+        free_sent(s);
+    }
+    q.pending.store(0, std::memory_order_relaxed);
+}
+
+// ---- Handlers
+
+void handle(receiver &r, siginfo_t &info) {
+    const int signal = info.si_signo;
+    const struct sigaction a = take_action(signal);
+    if (!(a.sa_flags & SA_SIGINFO)) {
+        if (a.sa_handler == SIG_DFL) return act_by_default(signal);
+        if (a.sa_handler == SIG_IGN) return;
+    }
+    struct around : running_handler {
+        receiver &r;
+        around(receiver &to, signal_set more) noexcept : r(to) {
+            outer = r.handlers;
+            blocked = r.blocked.load(std::memory_order_relaxed);
+            base = r.base;
+            in_call = std::exchange(r.in_call, false);
+            r.handlers = this;
+            r.blocked.store(blocked | more, std::memory_order_relaxed);
+            r.base = reinterpret_cast<std::uintptr_t>(this);
+        }
+        ~around() {
+            r.handlers = outer;
+            r.blocked.store(blocked, std::memory_order_relaxed);
+            r.base = base;
+            r.in_call = in_call;
+        }
+    } h(r, set_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : set_of(signal)));
+    ++r.handled;
+    if (!(a.sa_flags & SA_RESTART)) ++r.handled_without_restart;
+    if (a.sa_flags & SA_SIGINFO) {
+        ucontext_t context;
+        getcontext(&context);
+        a.sa_sigaction(signal, &info, &context);
+    } else {
+        a.sa_handler(signal);
+    }
+}
+
+// ---- Interruptions
+
+// Does the interrupted code, up to the frame of ours that has called the program, belong to the program and its
+// libraries alone? Then nobody's state below is half changed but theirs. A frame reaches from what the unwinder gives
+// for it to what it gives for the next one.
+bool is_programs(const receiver &r, const sys::interruption &i) noexcept {
+    struct walk {
+        std::uintptr_t from, base, code = 0; // code: of the frame whose end is not known yet
+        bool good = true;
+    } w{i.sp, r.base};
+    _Unwind_Backtrace(
+        [](_Unwind_Context *c, void *argument) {
+            auto &to = *static_cast<walk *>(argument);
+            const std::uintptr_t frame = _Unwind_GetCFA(c);
+            if (frame < to.from) return _URC_NO_REASON; // the handler's
+            if (frame > to.base) return _URC_END_OF_STACK;
+            if (to.code != 0) to.good = !core::is_protected_code(to.code);
+            to.code = _Unwind_GetIP(c);
+            return to.good ? _URC_NO_REASON : _URC_END_OF_STACK;
+        },
+        &w);
+    return w.good;
+}
+
+// The calling receiver, if what was interrupted is its computation.
+receiver *interrupted_receiver() noexcept {
+    const core::context *c = core::current_context();
+    if (!c || !c->on || c->on->current != c || c->on->kernel_id != sys::kernel_thread_id()) return nullptr;
+    receiver *r = receiver_here();
+    return r && r->context.load(std::memory_order_relaxed) == c ? r : nullptr;
+}
+
+bool may_handle(const receiver &r, const sys::interruption &i) noexcept {
+    return !r.forks && !core::is_protected_code(i.pc) && (r.in_call || is_programs(r, i));
+}
+
+bool on_interruption(const sys::interruption &i) {
+    receiver *r = interrupted_receiver();
+    if (!r) return false;
+    leave_handlers_below(*r, i.sp);
+    const bool cancelled = is_to_be_cancelled(*r);
+    if ((!cancelled && !is_due(*r)) || !may_handle(*r, i)) return false;
+    const std::uint32_t before = r->handled_without_restart;
+    deliver(*r);
+    if (r->in_call && (cancelled || r->handled_without_restart != before)) sys::end_call(i);
+    if (cancelled && !r->in_call) cancel_at_once();
+    return true;
+}
+
+// ---- Fork: in the child nothing is pending, and nobody is there but who forked.
+
+void before_fork() noexcept {
+    if (receiver *r = receiver_here()) r->forks = true;
+    lock_routing();
+    lock.lock();
+}
+void parent_after_fork() noexcept {
+    lock.unlock();
+    unlock_routing();
+    if (receiver *r = receiver_here()) r->forks = false;
+}
+void child_after_fork() noexcept {
+    listed.number = 0;
+    receiver *r = receiver_here();
+    forget(process);
+    if (r) forget(r->sent);
+    is_first_there.store(is_first, std::memory_order_relaxed);
+    parent_after_fork();
+    routing_after_fork();
+}
+
+} // namespace
+
+receiver *receiver_here() noexcept {
+    if (thread *t = current_thread) return &t->signals;
+    return is_first ? &first_receiver : nullptr;
+}
+
+void begin_signals() noexcept {
+    if (!core::take_interruptions() || !sys::at_fork(before_fork, parent_after_fork, child_after_fork)) return;
+    core::protect_code_at(reinterpret_cast<const void *>(&begin_signals));
+    first_pthread = pthread_self();
+    first_receiver.context.store(core::adopt()->native, std::memory_order_relaxed);
+    is_first = true;
+    is_first_there.store(true, std::memory_order_release); // release[posix-first]
+    sys::take_other_interruptions(on_interruption);
+    start_routing();
+    // The kernel threads block nothing: the first thread's own carries others, too.
+    const signal_set blocked = sys::exchange_mask(~signal_set{0});
+    first_receiver.blocked.store(blocked, std::memory_order_relaxed);
+    claim(blocked);
+    (void)sys::exchange_mask(0);
+}
+
+receiver *first_receiver_if(pthread_t t) noexcept {
+    return is_first_there.load(std::memory_order_acquire) && t == first_pthread // acquire[posix-first]
+               ? &first_receiver
+               : nullptr;
+}
+
+void open_receiver(receiver &r) noexcept { r.context.store(core::current_context(), std::memory_order_relaxed); }
+
+void close_receiver(receiver &r) noexcept {
+    r.context.store(nullptr, std::memory_order_relaxed);
+    if (r.sent.pending.load(std::memory_order_relaxed) == 0) return;
+    lock.lock();
+    forget(r.sent);
+    lock.unlock();
+}
+
+signal_set pending_for(const receiver &r) noexcept {
+    return r.sent.pending.load(std::memory_order_relaxed) | process.pending.load(std::memory_order_relaxed);
+}
+
+bool is_due(const receiver &r) noexcept {
+    const signal_set there = pending_for(r);
+    return there != 0 && (there & ~r.blocked.load(std::memory_order_relaxed)) != 0;
+}
+
+bool take(receiver &r, signal_set of, siginfo_t &info) noexcept {
+    lock.lock();
+    const signal_set own = r.sent.pending.load(std::memory_order_relaxed) & of;
+    const signal_set there = own ? own : process.pending.load(std::memory_order_relaxed) & of;
+    if (there) dequeue(own ? r.sent : process, std::countr_zero(there) + 1, info);
+    lock.unlock();
+    return there != 0;
+}
+
+void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept {
+    while (running_handler *h = r.handlers) {
+        if (reinterpret_cast<std::uintptr_t>(h) >= sp) break;
+        r.handlers = h->outer;
+        r.blocked.store(h->blocked, std::memory_order_relaxed);
+        r.base = h->base;
+        r.in_call = h->in_call;
+    }
+}
+
+void deliver(receiver &r) {
+    const sys::errno_kept kept;
+    siginfo_t info;
+    while (is_due(r) && take(r, ~r.blocked.load(std::memory_order_relaxed), info)) handle(r, info);
+}
+
+siginfo_t info_of(int signal, int code, sigval value) noexcept {
+    siginfo_t i{};
+    i.si_signo = signal;
+    i.si_code = code;
+    i.si_pid = ::getpid();
+    i.si_uid = ::getuid();
+    i.si_value = value;
+    return i;
+}
+
+int send(receiver &r, const siginfo_t &info) noexcept {
+    lock.lock();
+    const int error = enqueue(r.sent, info);
+    lock.unlock();
+    if (error == 0 && &r != receiver_here()) see_to(r);
+    return error;
+}
+
+int send_to_process(const siginfo_t &info) noexcept {
+    lock.lock();
+    const int error = enqueue(process, info);
+    lock.unlock();
+    ring_router();
+    return error;
+}
+
+// Who waits has said where before it looked whether anything is there, with a fence in between.
+void rouse(const receiver &r) noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[address]
+    if (const void *address = r.waits_at.load(std::memory_order_relaxed)) sync::wake_all_at(address);
+    if (const core::context *c = r.context.load(std::memory_order_relaxed)) core::interrupt(c);
+}
+
+void see_to_once(receiver &r) noexcept {
+    lock.lock();
+    if (std::find(listed.all, listed.all + listed.number, &r) == listed.all + listed.number &&
+        listed.number < listed_receivers::most)
+        listed.all[listed.number++] = &r;
+    lock.unlock();
+    rouse(r);
+}
+
+void see_to(receiver &r) noexcept {
+    see_to_once(r);
+    ring_router();
+}
+
+void take_listed(listed_receivers &to) noexcept {
+    lock.lock();
+    to = listed;
+    listed.number = 0;
+    lock.unlock();
+}
+
+bool visit_receivers(bool (*visit)(receiver &, void *), void *argument) noexcept {
+    if (is_first_there.load(std::memory_order_relaxed) && visit(first_receiver, argument)) return true;
+    struct both {
+        bool (*visit)(receiver &, void *);
+        void *argument;
+    } own{visit, argument};
+    return visit_threads(
+        [](thread &t, void *a) {
+            const both &to = *static_cast<both *>(a);
+            return t.signals.context.load(std::memory_order_relaxed) && to.visit(t.signals, to.argument);
+        },
+        &own);
+}
+
+// One that the kernel has brought to a kernel thread of the program's while it executes the program's code.
+bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info) {
+    receiver *r = interrupted_receiver();
+    if (!r || !may_handle(*r, i)) return false;
+    leave_handlers_below(*r, i.sp);
+    lock.lock();
+    // The kernel sends this one to who writes.
+    const int error = enqueue(info.si_signo == SIGPIPE ? r->sent : process, info);
+    lock.unlock();
+    if (error != 0) return false;
+    const std::uint32_t before = r->handled_without_restart;
+    deliver(*r);
+    if (r->in_call && r->handled_without_restart != before) sys::end_call(i);
+    if (process.pending.load(std::memory_order_relaxed)) ring_router();
+    return true;
+}
+
+} // namespace comity::posix

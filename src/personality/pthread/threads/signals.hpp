@@ -1,0 +1,192 @@
+// Signals to threads that have no kernel threads of their own. README.md, "Signals".
+#pragma once
+
+#include "core/context.hpp"
+#include "sync/address.hpp"
+#include "sys/clock.hpp"
+#include "sys/interruption.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+#include <csignal>
+
+#include <pthread.h>
+
+namespace comity::posix {
+
+// As the kernel's: bit n - 1 is signal n.
+using signal_set = std::uint64_t;
+constexpr int number_of_signals = 64;
+constexpr signal_set set_of(int signal) noexcept { return signal_set{1} << (signal - 1); }
+inline signal_set set_of(const sigset_t *s) noexcept { return *reinterpret_cast<const signal_set *>(s); }
+
+// A signal that was sent and is not delivered yet.
+struct sent_signal {
+    siginfo_t info{};
+    sent_signal *next = nullptr;
+};
+
+// Those of one thread, or of the process. Under the signals' lock, but for `pending`, which is written under it.
+struct signal_queue {
+    std::atomic<signal_set> pending{0};
+    sent_signal *first = nullptr;
+};
+
+// A handler that runs. On its thread's stack, so that its address says whether it was left by a jump.
+struct running_handler {
+    running_handler *outer = nullptr;
+    signal_set blocked = 0; // before it
+    std::uintptr_t base = 0;
+    bool in_call = false;
+};
+
+// Who can be sent signals: one of the threads, or the program's first thread. What is not atomic is its own.
+struct receiver {
+    std::atomic<signal_set> blocked{0}; // written by itself
+    std::atomic<signal_set> awaits{0};  // what sigwait and its like wait for
+    signal_queue sent;
+    std::atomic<const void *> waits_at{nullptr};         // sync/address.hpp; to be woken there
+    std::atomic<const core::context *> context{nullptr}; // null: it has not started, or has ended
+    std::atomic<bool> acts_at_once{false}; // upon a request to cancel it, where it runs or sleeps; written by itself
+    std::atomic<bool> to_be_cancelled{false};
+    running_handler *handlers = nullptr;                    // the innermost
+    std::uintptr_t base = UINTPTR_MAX;                      // frames below are the program's
+    bool forks = false;                                     // holds locks of ours outside of our code
+    bool in_call = false;                                   // in a system call that a signal ends
+    std::uint32_t handled = 0, handled_without_restart = 0; // so far
+    stack_t alternate{nullptr, SS_DISABLE, 0};
+};
+
+// The caller's; null: the kernel delivers its signals.
+receiver *receiver_here() noexcept;
+
+// The first thread's signals are delivered here from now on. To be called by it, when the first other one is about to
+// be created.
+void begin_signals() noexcept;
+// Of a thread: as it starts, and when it has ended.
+void open_receiver(receiver &r) noexcept;
+void close_receiver(receiver &r) noexcept;
+
+// Is something there that it takes now?
+bool is_due(const receiver &r) noexcept;
+// The first thread's, if that is who is asked for; else null.
+receiver *first_receiver_if(pthread_t t) noexcept;
+
+// While it lives, what is called from here is the program's code again.
+class programs_below {
+public:
+    programs_below() noexcept : r_(receiver_here()) {
+        if (!r_) return;
+        base_ = r_->base;
+        r_->base = reinterpret_cast<std::uintptr_t>(this);
+    }
+    ~programs_below() {
+        if (r_) r_->base = base_;
+    }
+    programs_below(const programs_below &) = delete;
+    programs_below &operator=(const programs_below &) = delete;
+
+private:
+    receiver *r_;
+    std::uintptr_t base_ = 0;
+};
+
+// Runs handlers, on the caller, whose receiver it is, until nothing is due.
+void deliver(receiver &r);
+// Forgets handlers that were left by a jump, and what they blocked. The caller's.
+void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept;
+inline receiver *settled_receiver_here() noexcept {
+    receiver *r = receiver_here();
+    if (r && r->handlers) leave_handlers_below(*r, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+    return r;
+}
+inline void deliver_here() {
+    if (receiver *r = settled_receiver_here(); r && is_due(*r)) deliver(*r);
+}
+
+// At once?
+inline bool is_to_be_cancelled(const receiver &r) noexcept {
+    return r.to_be_cancelled.load(std::memory_order_relaxed) && r.acts_at_once.load(std::memory_order_relaxed);
+}
+
+// 0, EAGAIN (too many are pending).
+int send(receiver &r, const siginfo_t &info) noexcept;
+int send_to_process(const siginfo_t &info) noexcept;
+siginfo_t info_of(int signal, int code, sigval value = {}) noexcept;
+// Does the caller take signals that the program may care for?
+bool may_be_signalled() noexcept;
+// Takes one of a set: the receiver's, or the process's. False: there is none.
+bool take(receiver &r, signal_set of, siginfo_t &info) noexcept;
+signal_set pending_for(const receiver &r) noexcept;
+
+// Has it stop where it runs or waits, and look.
+void rouse(const receiver &r) noexcept;
+// Again and again, until it has taken what is there for it.
+void see_to(receiver &r) noexcept;
+// The same for the router, which does it again after a while.
+void see_to_once(receiver &r) noexcept;
+
+// Calls visit(receiver) for the first thread and all others that have started, until that returns true.
+bool visit_receivers(bool (*visit)(receiver &, void *), void *argument) noexcept;
+
+// ---- What is to be done with a signal (dispositions.cpp)
+
+// The kernel hands us these from now on, whatever the program has set or will set.
+void claim(signal_set s) noexcept;
+bool is_claimed(int signal) noexcept;
+// What the program has set; a handler that is for one time only is taken away.
+struct sigaction take_action(int signal) noexcept;
+// The signals of faults, and what nobody can catch, stay the kernel's.
+bool is_routed(int signal) noexcept;
+void act_by_default(int signal) noexcept;
+void start_routing() noexcept;
+void ring_router() noexcept;
+void lock_routing() noexcept;
+void unlock_routing() noexcept;
+void routing_after_fork() noexcept;
+// Whom the router is to see to. Its own from here on.
+struct listed_receivers {
+    static constexpr unsigned most = 256; // beyond, one waits until it looks by itself
+    receiver *all[most];
+    unsigned number = 0;
+};
+void take_listed(listed_receivers &to) noexcept;
+bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info);
+
+// ---- Waits in which handlers run
+
+enum class signalled_wait : std::uint8_t { done, late, cancelled, signalled };
+
+// As sync::wait_at_or_cancel (or wait_at); `signalled`: a handler has run meanwhile.
+template <bool cancellable, class Ready>
+signalled_wait wait_or_signal(const void *address, Ready ready, std::int64_t deadline) {
+    const auto wait = [&](auto until) {
+        if constexpr (cancellable) return sync::wait_at_or_cancel(address, until, deadline);
+        return sync::wait_at(address, until, deadline) ? sync::wait_end::done : sync::wait_end::late;
+    };
+    receiver *r = receiver_here();
+    sync::wait_end e;
+    if (r) {
+        r->waits_at.store(address, std::memory_order_relaxed);
+        e = wait([&]() noexcept { return ready() || is_due(*r); }); // a fence between the two: seq_cst[address]
+        r->waits_at.store(nullptr, std::memory_order_relaxed);
+        if (is_due(*r)) {
+            deliver(*r);
+            if (e == sync::wait_end::done && !ready()) return signalled_wait::signalled;
+        }
+    } else {
+        e = wait(ready);
+    }
+    return static_cast<signalled_wait>(e);
+}
+
+// Waits on whatever handlers run. False: the deadline has passed.
+template <class Ready> bool wait_for(const void *address, Ready ready, std::int64_t deadline) {
+    for (;;) {
+        const signalled_wait e = wait_or_signal<false>(address, ready, deadline);
+        if (e != signalled_wait::signalled) return e == signalled_wait::done;
+    }
+}
+
+} // namespace comity::posix
