@@ -228,20 +228,29 @@ TEST(eventual, is_set_once_and_read_by_all) {
 
 namespace {
 
-comity::future<int> sleeps_after(comity::future<int> f, comity::event &in) {
+// Where a thread is cancelled: it waits until it is, and then comes by a cancellation point.
+struct stage {
+    comity::event entered, cancelled;
+
+    void is_cancelled_here() {
+        entered.set();
+        cancelled.wait();
+        comity::this_thread::sleep_for(1ms);
+    }
+};
+
+comity::future<int> sleeps_after(comity::future<int> f, stage &in) {
     const int value = co_await f;
-    in.set();
-    comity::this_thread::sleep_for(5ms);
+    in.is_cancelled_here();
     co_return value;
 }
-comity::future<int> sleeps_at_once(comity::event &in) {
-    in.set();
-    comity::this_thread::sleep_for(5ms);
+comity::future<int> sleeps_at_once(stage &in) {
+    in.is_cancelled_here();
     co_return 3;
 }
 
-// A thread that is cancelled within f, which sets `in`, and at its next cancellation point ends.
-template <class F> void is_cancelled_after(comity::event &in, F f) {
+// A thread that is cancelled within f, which is on that stage then, and at its next cancellation point ends.
+template <class F> void is_cancelled_after(stage &in, F f) {
     bool done = false, went_on = false;
     comity::thread t([&] {
         f();
@@ -249,8 +258,9 @@ template <class F> void is_cancelled_after(comity::event &in, F f) {
         comity::this_thread::cancellation_point();
         went_on = true;
     });
-    in.wait();
+    in.entered.wait();
     EXPECT_TRUE(t.cancel());
+    in.cancelled.set();
     EXPECT_THROW(t.join(), std::system_error);
     EXPECT_TRUE(done);
     EXPECT_FALSE(went_on);
@@ -261,10 +271,9 @@ template <class F> void is_cancelled_after(comity::event &in, F f) {
 TEST(cancelled_setter, runs_continuations_first) {
     const comity::threads scope;
     comity::promise<int> p;
-    comity::event in;
+    stage in;
     auto g = p.get_future().then([&in](int i) {
-        in.set();
-        comity::this_thread::sleep_for(5ms);
+        in.is_cancelled_here();
         return i;
     });
     is_cancelled_after(in, [&p] { p.set_value(3); });
@@ -275,7 +284,7 @@ TEST(cancelled_setter, runs_continuations_first) {
 TEST(cancelled_setter, runs_coroutines_first) {
     const comity::threads scope;
     comity::promise<int> p;
-    comity::event in;
+    stage in;
     auto g = sleeps_after(p.get_future(), in);
     is_cancelled_after(in, [&p] { p.set_value(3); });
     EXPECT_EQ(g.get(), 3);
@@ -283,7 +292,7 @@ TEST(cancelled_setter, runs_coroutines_first) {
 
 TEST(cancelled_caller, runs_a_coroutine_first_that_starts) {
     const comity::threads scope;
-    comity::event in;
+    stage in;
     comity::future<int> g;
     is_cancelled_after(in, [&] { g = sleeps_at_once(in); });
     EXPECT_EQ(g.get(), 3);
@@ -293,14 +302,9 @@ TEST(cancelled_caller, runs_a_continuation_first_whose_value_is_there) {
     const comity::threads scope;
     comity::promise<int> p;
     p.set_value(3);
-    comity::event in;
+    stage in;
     comity::future<void> g;
-    is_cancelled_after(in, [&] {
-        g = p.get_future().then([&in](int) {
-            in.set();
-            comity::this_thread::sleep_for(5ms);
-        });
-    });
+    is_cancelled_after(in, [&] { g = p.get_future().then([&in](int) { in.is_cancelled_here(); }); });
     EXPECT_NO_THROW(g.get());
 }
 
