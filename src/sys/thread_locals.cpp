@@ -9,6 +9,9 @@
 #include <link.h>
 
 #include "sys/c_library.hpp"
+#include "sys/message.hpp"
+#include "sys/process.hpp"
+#include "sys/spinlock.hpp"
 
 namespace comity::sys {
 namespace {
@@ -106,10 +109,16 @@ destructors_function tls_destructors() noexcept {
     static const auto found = reinterpret_cast<destructors_function>(find_symbol("__call_tls_dtors"));
     return found;
 }
+
+// Around the dynamic linker's lock, and around a fork: glibc's child would find that one held for ever.
+spinlock visiting;
+
 // As in kernel_thread.cpp: not by a thread for which the holder of the dynamic linker's lock waits.
 __attribute__((constructor)) void find_early() noexcept {
     own_path();
     tls_destructors();
+    if (!at_fork([] { visiting.lock(); }, [] { visiting.unlock(); }, [] { visiting.unlock(); }))
+        warn("no memory to prepare for fork: a child process must not make threads");
 }
 
 } // namespace
@@ -123,7 +132,9 @@ bool destroy_thread_locals() noexcept {
 
 void renew_thread_locals() noexcept {
     bool first = true;
+    visiting.lock();
     ::dl_iterate_phdr(visit, &first);
+    visiting.unlock();
 }
 
 } // namespace comity::sys
