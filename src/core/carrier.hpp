@@ -77,11 +77,15 @@ struct displacement {
     };
     std::atomic<state> step{state::none};
     std::uintptr_t pc = 0, sp = 0; // where it was found
-    unsigned looks = 0;            // the watch's: for how many it has been with one context
+    unsigned looks = 0;            // the watch's: for how many others have waited for the context that it is with
+    unsigned same = 0;             // the watch's: for how many it has been with one context
     std::uint64_t switches = 0;    // the watch's
     std::int64_t cpu_ns = 0;       // the watch's: of the kernel thread at its last look
     sys::sleeping_call call;       // the watch's: the system call in which it was found; number -1: in none
     bool for_others = false;       // the watch's: somebody else waits for the hart
+    // The watch's: contexts of this scheduler go wherever they are, since a time slice is over; null: only out of a
+    // loop.
+    const sched *slice_of = nullptr;
 };
 
 struct alignas(64) carrier {
@@ -102,7 +106,7 @@ struct alignas(64) carrier {
     // A context that runs on the transition context's stack (call_on_transition); null: none does.
     context *guest = nullptr;
     bool adopted = false;
-    bool settled = false; // the context there is not displaced now; the carrier's, also in a signal handler
+    bool settled = false;     // the context there is not displaced now; the carrier's, also in a signal handler
     bool lends_stack = false; // the transition stack has the default size, so that a context may have it
     context transition;
     context *native = nullptr; // adopted: the thread's own computation

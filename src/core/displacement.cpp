@@ -46,11 +46,17 @@ bool can_go(const carrier *k, const context *c, bool for_others) noexcept {
            (for_others || k->home.load(std::memory_order_relaxed) == carrier::home_state::ready);
 }
 
+// On the handler's stack.
+struct leaving {
+    void *frame;
+    bool was_asked; // the scheduler has said already that the context may go
+};
+
 // The thread goes on, and the hart moves on to its worker, within the scheduler.
 [[noreturn]] void leave_to_worker(carrier *k, context *c) noexcept {
     hart *h = k->carried;
     sched *s = k->current_sched;
-    if (!base().finds_worker(h) || !s->hooks->displaced(s, c)) resume(k, c);
+    if (!base().finds_worker(h) || !s->hooks->displaced(s, c, nullptr)) resume(k, c);
     if (!k->bound || !k->bound->place) unbind(k);
     k->carried = nullptr;
     become(k, &base());
@@ -60,12 +66,13 @@ bool can_go(const carrier *k, const context *c, bool for_others) noexcept {
 }
 
 // On the transition context; the displaced one is saved in the handler, and comes back to it, there or here.
-void leave_to_donor(context *c, void *frame) {
+void leave_to_donor(context *c, void *argument) {
     carrier *k = current_carrier();
+    const leaving what = *static_cast<const leaving *>(argument);
     if (c == k->native) leave_to_worker(k, c);
     sched *s = k->current_sched;
-    if (!prepare_promotion(c) || !s->hooks->displaced(s, c)) resume(k, c);
-    sys::block_signals_after(frame);
+    if (!prepare_promotion(c) || !(what.was_asked || s->hooks->displaced(s, c, nullptr))) resume(k, c);
+    sys::block_signals_after(what.frame);
     promote(c, nullptr, nullptr);
     block(k, c);
 }
@@ -84,10 +91,14 @@ bool on_interruption(const sys::interruption &i) noexcept {
     case state::decided: {
         const sys::sleeping_call call = d.call;
         const bool for_others = d.for_others;
-        d.step.store(state::none, std::memory_order_release); // release[displacement]: the watch may write both again
-        if (call.number < 0 ? !same_loop(d, i) : !sys::begin_anew(i, call)) return true;
+        const sched *const slice_of = d.slice_of;
+        d.step.store(state::none, std::memory_order_release); // release[displacement]: the watch may write them again
+        if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice_of && !same_loop(d, i)) return true;
         if (!can_go(k, c, for_others)) return true;
-        pause(c, leave_to_donor, i.frame);
+        sched *const s = k->current_sched;
+        if (slice_of && (slice_of != s || !s->hooks->displaced(s, c, &i))) return true;
+        leaving what{i.frame, slice_of != nullptr};
+        pause(c, leave_to_donor, &what);
         return true;
     }
     default:
@@ -111,6 +122,7 @@ void interrupt_running(carrier *k, bool for_others) noexcept {
             break;
         }
         d.for_others = for_others;
+        d.slice_of = nullptr;
         d.step.store(state::decided, std::memory_order_release); // release[displacement]
         break;
     case state::none:
@@ -124,6 +136,20 @@ void interrupt_running(carrier *k, bool for_others) noexcept {
     sys::interrupt_kernel_thread(k->kernel_id);
 }
 
+// The thread has run for long, and goes wherever it stands in the program's code.
+void end_slice(carrier *k, const sched *of) noexcept {
+    displacement &d = k->displaced;
+    const state step = d.step.load(std::memory_order_acquire); // acquire[displacement]
+    if (step == state::asked) return;                          // the signal is on its way
+    if (step != state::decided) {
+        d.call = {};
+        d.for_others = true;
+        d.slice_of = of;
+        d.step.store(state::decided, std::memory_order_release); // release[displacement]
+    }
+    sys::interrupt_kernel_thread(k->kernel_id);
+}
+
 // The thread sleeps in the kernel, of which it need not be asked. Twice in the same call: that is its loop.
 void interrupt_sleeping(carrier *k, const sys::sleeping_call &call, bool for_others) noexcept {
     displacement &d = k->displaced;
@@ -131,6 +157,7 @@ void interrupt_sleeping(carrier *k, const sys::sleeping_call &call, bool for_oth
     if (step == state::asked || step == state::decided) return; // the signal is on its way
     if (d.call == call) {
         d.for_others = for_others;
+        d.slice_of = nullptr;
         d.step.store(state::decided, std::memory_order_release); // release[displacement]
         sys::interrupt_kernel_thread(k->kernel_id);
     } else {
@@ -146,30 +173,52 @@ COMITY_UNSANITIZED found who_has_hart(const carrier *k) noexcept {
     return k->current == k->native ? found::own : found::another;
 }
 
-// One look at a thread. True: its own computation waits.
-bool look_at(carrier *k, unsigned looks, bool harts_missing) noexcept {
+// For how many looks in a row has the hart been with one context?
+unsigned looks_at_one(carrier *k, found with) noexcept {
     displacement &d = k->displaced;
     const std::uint64_t switches = k->count.switches.get();
+    const bool same = with != found::nobody && switches == d.switches;
+    d.switches = switches;
+    d.same = same ? d.same + 1 : 0;
+    return d.same;
+}
+
+std::int64_t ran_since_last_look(carrier *k) noexcept {
+    const std::int64_t cpu_ns = sys::thread_cpu_ns(k->kernel_id);
+    return cpu_ns - std::exchange(k->displaced.cpu_ns, cpu_ns);
+}
+
+// One look at a thread.
+void look_at(carrier *k, const look_order &order, look_result &result) noexcept {
+    displacement &d = k->displaced;
     const bool home = k->adopted && k->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
     const found with = who_has_hart(k);
-    if (with == found::nobody || (!home && !harts_missing)) {
+    result.home = result.home || home;
+    result.runs = result.runs || with != found::nobody;
+    const unsigned same = looks_at_one(k, with);
+    const bool slices = order.slice.looks != 0 && with == found::another;
+    if (with == found::nobody || (!home && !order.harts_missing)) {
         d.looks = 0;
-        d.cpu_ns = 0;
-        return home;
+        if (slices)
+            ran_since_last_look(k);
+        else
+            d.cpu_ns = 0;
+        return;
     }
-    const std::int64_t cpu_ns = sys::thread_cpu_ns(k->kernel_id), ran_ns = cpu_ns - std::exchange(d.cpu_ns, cpu_ns);
-    if (switches != d.switches) {
-        d.switches = switches;
-        d.looks = 0;
-    }
+    const std::int64_t ran_ns = ran_since_last_look(k);
+    if (same == 0) d.looks = 0;
     const unsigned patience = with == found::own ? looks_at_own : 1;
-    if (++d.looks < patience) return home;
+    if (++d.looks < patience) return;
     // One that sleeps needs no core, so it loses nothing.
     if (const sys::sleeping_call call = sys::call_of_sleeper(k->kernel_id); call.number >= 0)
-        interrupt_sleeping(k, call, harts_missing);
-    else if (d.looks >= patience * looks && ran_ns >= least_ran_ns)
-        interrupt_running(k, harts_missing);
-    return home;
+        interrupt_sleeping(k, call, order.harts_missing);
+    else if (ran_ns < least_ran_ns)
+        return;
+    // By turns with looking for a loop: it may be one in which Comity's code is below.
+    else if (slices && order.harts_missing && same >= order.slice.looks && same / order.looks % 2 == 0)
+        end_slice(k, order.slice.of);
+    else if (d.looks >= patience * order.looks)
+        interrupt_running(k, order.harts_missing);
 }
 
 } // namespace
@@ -194,20 +243,20 @@ void interrupt(const context *c) noexcept {
         const_cast<context *>(c));
 }
 
-bool look_after_homes(unsigned looks, bool harts_missing) noexcept {
-    if (!take_interruptions()) return false;
-    if (harts_missing) base().keep_spare_worker();
+look_result look_after_homes(const look_order &order) noexcept {
+    if (!take_interruptions()) return {};
+    if (order.harts_missing) base().keep_spare_worker();
     struct look {
-        unsigned looks;
-        bool harts_missing, any = false;
-    } own{looks, harts_missing};
+        const look_order &order;
+        look_result result;
+    } own{order, {}};
     visit_carriers(
         [](carrier *k, void *argument) {
             auto &to = *static_cast<look *>(argument);
-            if (look_at(k, to.looks, to.harts_missing)) to.any = true;
+            look_at(k, to.order, to.result);
         },
         &own);
-    return own.any;
+    return own.result;
 }
 
 void protect_code_at(const void *address) noexcept {

@@ -9,11 +9,30 @@
 namespace comity::core {
 
 struct context;
+struct sched;
 
-// To be called regularly, on one thread. Does any thread's own computation wait for its thread? One that does for
-// `looks` calls is given it back, if the context there can be promoted. `harts_missing`: others wait for a hart in
-// vain; then every carrier that has been with one context for that long gives it up.
-COMITY_SHARED bool look_after_homes(unsigned looks, bool harts_missing) noexcept;
+// Contexts of this scheduler that others wait for give their harts up after so many looks, wherever in the program's
+// code they are: its hook `displaced` says whether they are there. looks 0: there are no slices.
+struct time_slice {
+    const sched *of = nullptr;
+    unsigned looks = 0;
+};
+
+struct look_order {
+    unsigned looks;     // for how many an own computation waits for its thread, and others for a context in a loop
+    bool harts_missing; // others wait for a hart in vain
+    time_slice slice = {};
+};
+
+// Is a hart with a context; does any thread's own computation wait for its thread?
+struct look_result {
+    bool runs = false, home = false;
+};
+
+// To be called regularly, on one thread. An own computation that has waited for `looks` calls is given its thread back,
+// if the context there can be promoted. If harts are missing, every carrier that has been with one context for that
+// long, in one loop or in a sleep, gives it up, too.
+COMITY_SHARED look_result look_after_homes(const look_order &order) noexcept;
 
 // The object that this address is in is part of Comity: a context is not displaced while it executes code there. Any
 // thread.

@@ -7,9 +7,14 @@
 #include <atomic>
 #include <cstdint>
 
+namespace comity::sys {
+struct interruption;
+}
+
 namespace comity::core {
 
 struct sched;
+
 struct unit_hooks; // pool/unit.hpp
 
 enum class fork_stage : std::uint8_t { before, parent, child };
@@ -28,7 +33,9 @@ struct sched_hooks {
     // Lets others of this scheduler run on the hart of the calling context; false: there are none. May switch.
     bool (*yield)(sched *self, context *c) noexcept = nullptr;
     // The context, which ran on the calling hart and was stopped, is about to be promoted; false: it cannot be.
-    bool (*displaced)(sched *self, context *c) noexcept = nullptr;
+    // `slice`: where it was stopped at the end of a time slice, anywhere; null: in a loop or a sleep outside Comity's
+    // code.
+    bool (*displaced)(sched *self, context *c, const sys::interruption *slice) noexcept = nullptr;
     // What the carrier's hart has of the scheduler, for carrier::work; null: nothing.
     void *(*work_of)(sched *self, const carrier *k) noexcept = nullptr;
     // The thread of the program whose native context registered the scheduler ends, and has not unregistered it. May

@@ -154,10 +154,10 @@ struct unit_scheduler : core::sched {
         // Where there is one hart every set is that one, and its list has no lock: nobody else may put anything there.
         return ask && !alone() ? ask(c) : nullptr;
     }
-    // May the context of one of its threads, or of who opened it, which neither ends nor waits, go on without a hart, on
-    // a kernel thread of its own? In a signal handler on its carrier. Whoever sets it, having opened the scheduler,
-    // brings such contexts back (core/promotion). Null: none may.
-    using lets_go_function = bool (*)(const core::context *) noexcept;
+    // May the context of one of its threads, or of who opened it, which neither ends nor waits, go on without a hart,
+    // on a kernel thread of its own? `slice` as in sched_hooks::displaced. In a signal handler on its carrier. Whoever
+    // sets it, having opened the scheduler, brings such contexts back (core/promotion). Null: none may.
+    using lets_go_function = bool (*)(const core::context *, const sys::interruption *slice) noexcept;
     std::atomic<lets_go_function> lets_go{nullptr};
     bool implicit = false; // opened for the first thread that its registrant created, who may not know of it
 

@@ -71,7 +71,10 @@ constexpr core::sched_hooks hooks{
     .unblock_all = unblock_all,
     .units = &unit_callbacks,
     .yield = [](core::sched *s, context *c) noexcept { return static_cast<work_stealing *>(s)->yield(c); },
-    .displaced = [](core::sched *s, context *c) noexcept { return static_cast<work_stealing *>(s)->may_go(c); },
+    .displaced =
+        [](core::sched *s, context *c, const sys::interruption *slice) noexcept {
+            return static_cast<work_stealing *>(s)->may_go(c, slice);
+        },
     .work_of = [](core::sched *s, const carrier *k) noexcept -> void * {
         auto &own = static_cast<work_stealing *>(s)->slots[k->carried->id];
         own.here.store(true, std::memory_order_relaxed);
@@ -473,9 +476,9 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     return false;
 }
 
-bool work_stealing::may_go(const context *c) const noexcept {
+bool work_stealing::may_go(const context *c, const sys::interruption *slice) const noexcept {
     const lets_go_function ask = lets_go.load(std::memory_order_relaxed);
-    return ask && (!c->home || (c == registrant && parent == &base())) && ask(c);
+    return ask && (!c->home || (c == registrant && parent == &base())) && ask(c, slice);
 }
 
 // A yield lets those go on that have started, which is a mere switch; every few turns it looks at everything else.

@@ -54,11 +54,11 @@ public:
     void charge(std::size_t bytes) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
-    bool takes_from(const comity_pool *pool) noexcept;                   // unit_hooks::takes_from
-    bool sees_nothing_beyond(carrier *k) noexcept;                       // unit_hooks::sees_nothing_beyond
-    bool has_waiting() noexcept;                                         // unit_hooks::has_waiting
-    bool may_go(const context *c) const noexcept;                        // sched_hooks::displaced
-    void around_fork(core::fork_stage stage, const carrier *k) noexcept; // sched_hooks::around_fork
+    bool takes_from(const comity_pool *pool) noexcept;                            // unit_hooks::takes_from
+    bool sees_nothing_beyond(carrier *k) noexcept;                                // unit_hooks::sees_nothing_beyond
+    bool has_waiting() noexcept;                                                  // unit_hooks::has_waiting
+    bool may_go(const context *c, const sys::interruption *slice) const noexcept; // sched_hooks::displaced
+    void around_fork(core::fork_stage stage, const carrier *k) noexcept;          // sched_hooks::around_fork
     void arrives(const carrier *k) noexcept { work_of(k)->entered_at = sys::ticks(); }
     [[noreturn]] void start_here(carrier *k) noexcept;
     [[noreturn]] void next(carrier *k) noexcept;

@@ -18,7 +18,7 @@ constexpr std::uint64_t least_stack = 16 * kibi, most_stack = 64 * gibi, usual_s
 constexpr std::uint64_t most_quota = 1024 * gibi;
 constexpr std::uint64_t most_harts = 1024, most_spin_us = 1'000'000;
 constexpr std::uint64_t most_stall_ms = 60'000;
-constexpr unsigned usual_spin_us = 20, usual_stall_ms = 50;
+constexpr unsigned usual_spin_us = 20, usual_stall_ms = 50, usual_slice_ms = 20;
 
 // clang-format off
 constexpr option table[] = {
@@ -59,6 +59,11 @@ constexpr option table[] = {
      "a hart until it waits for those that the program would run before it without threads. The less, the less memory, and "
      "the more switches. 0: any number.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.posix_quota = n; }},
+    {"COMITY_POSIX_SLICE_MS", option_kind::count, 0, 3'600'000, "", "20",
+     "For how many milliseconds (rounded up to tens) such a thread computes while others wait for a hart, before it gives "
+     "its hart to them and goes on on a kernel thread of its own, until it waits for something. 0: as long as it likes, but "
+     "for a loop that seems to wait.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.slice_ms = static_cast<unsigned>(n); }},
     {"COMITY_STATS", option_kind::flag, 0, 1, "", "off",
      "Prints a summary on standard error when the program ends: harts, contexts made, switches, steals, blocks, hart "
      "grants, and the largest number of runnable kernel threads seen.",
@@ -226,6 +231,7 @@ options parse_options(look_up_function look_up, report_function report, void *da
     result.harts = cores;
     result.spin_us = usual_spin_us;
     result.stall_ms = usual_stall_ms;
+    result.slice_ms = usual_slice_ms;
     result.stack_size = standard_stack_size();
     for (const option &row : table) {
         const char *text = look_up(row.variable, data);

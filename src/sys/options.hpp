@@ -28,6 +28,7 @@ struct options {
     bool posix = false; // does `comity run` have Comity serve the program's own threads?
     posix_order order = posix_order::space_efficient;
     std::size_t posix_quota = 10'000; // 0: none
+    unsigned slice_ms = 0;            // of such threads; 0: they run until they wait
     std::uint64_t chaos = 0;          // the chaos scheduler's seed; 0: no chaos
     unsigned spin_us = 0;
     bool spin_given = false;

@@ -51,7 +51,10 @@ constexpr core::sched_hooks team_hooks{
     .switch_to_other = switch_to_other,
     .unblock_all = unblock_all,
     .yield = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->yield_to_others(c); },
-    .displaced = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->may_be_displaced(c); },
+    .displaced =
+        [](core::sched *s, context *c, const sys::interruption *slice) noexcept {
+            return !slice && static_cast<team *>(s)->may_be_displaced(c);
+        },
     .around_fork = [](core::sched *s, core::fork_stage stage,
                       const carrier *k) noexcept { static_cast<team *>(s)->around_fork(stage, k); }};
 

@@ -69,7 +69,7 @@ void look(core::timer *) noexcept {
         for (unsigned i = 0; i < n; ++i)
             waiting[i]->of->promote_member(waiting[i]); // their regions do not end before they do
     }
-    if (core::look_after_homes(looks, base().waited_for_long(stall_ns()) || found.stuck) || base().waited_for())
+    if (core::look_after_homes({looks, base().waited_for_long(stall_ns()) || found.stuck}).home || base().waited_for())
         found.waiting = true;
     quiet = found.waiting || found.running ? 0 : quiet + 1;
     if (found.waiting) return arm_next_look(stall_ns() / looks);

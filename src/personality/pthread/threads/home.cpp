@@ -9,6 +9,7 @@
 #include "personality/pthread/threads/thread.hpp"
 #include "pool/unit.hpp"
 #include "sys/futex.hpp"
+#include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/options.hpp"
 #include "sys/process.hpp"
@@ -27,9 +28,9 @@ std::atomic<comity_scheduler_t *> scheduler{nullptr};
 constexpr std::int64_t look_ns = 10'000'000;
 constexpr unsigned looks_at_running = 10, idle_factor = 5;
 core::timer next_look;
-std::atomic<bool> is_orphan{false};   // the child of a fork by one of the threads: the process has no first thread
-std::atomic<bool> watching{false};    // whoever sets it has next_look
-std::atomic<std::uint32_t> living{0}; // threads that were created and have not ended
+std::atomic<bool> is_orphan{false};      // the child of a fork by one of the threads: the process has no first thread
+std::atomic<bool> watching{false};       // whoever sets it has next_look
+std::atomic<std::uint32_t> living{0};    // threads that were created and have not ended
 
 core::spinlock opening;
 std::atomic<std::uint32_t> keeper{0}; // 0: it has not opened one; 1: it has; 2: it could not
@@ -47,11 +48,15 @@ comity_scheduler_attr_t wanted() noexcept {
     return a;
 }
 
-// Only from the program's code: what a thread does before and after that needs its hart.
-bool may_go(const core::context *c) noexcept {
-    if (c->home) return true;
+// Only from the program's code: what a thread does before and after that needs its hart. At the end of a time slice, in
+// which it was found anywhere, nothing below may be ours but the call of its function.
+bool may_go(const core::context *c, const sys::interruption *slice) noexcept {
+    if (c->home) return !slice;
     const thread *t = c->runs ? thread_on(c) : nullptr;
-    return t && t->in_program;
+    if (!t || !t->in_program) return false;
+    const receiver &r = t->signals;
+    return !slice ||
+           (!r.handlers && r.base == reinterpret_cast<std::uintptr_t>(t->frame) && stands_in_program(r, *slice));
 }
 
 // Of the threads only the one that forked is there.
@@ -165,14 +170,16 @@ void look_in(std::int64_t ns) noexcept; // `watching` is the caller's
 void look(core::timer *) noexcept {
     unit_scheduler *s = units();
     const bool waits = s && s->hooks->units->has_waiting(s);
-    const bool home = core::look_after_homes(looks_at_running, waits);
+    const std::int64_t slice_ns = std::int64_t{sys::get_options().slice_ms} * 1'000'000;
+    const auto slice_looks = static_cast<unsigned>((slice_ns + look_ns - 1) / look_ns);
+    const core::look_result seen = core::look_after_homes({looks_at_running, waits, {s, slice_looks}});
     if (living.load(std::memory_order_relaxed) == 0) {
         watching.store(false, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-watch]
         // One that was counted meanwhile may have found the watch on.
         if (living.load(std::memory_order_relaxed) == 0 || watching.exchange(true, std::memory_order_relaxed)) return;
     }
-    look_in(waits || home ? look_ns : idle_factor * look_ns);
+    look_in(waits || seen.home || seen.runs ? look_ns : idle_factor * look_ns);
 }
 
 void look_in(std::int64_t ns) noexcept {

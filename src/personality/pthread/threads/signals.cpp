@@ -164,7 +164,7 @@ receiver *interrupted_receiver() noexcept {
 }
 
 bool may_handle(const receiver &r, const sys::interruption &i) noexcept {
-    return !r.forks && !core::is_protected_code(i.pc) && (r.in_call || is_programs(r, i));
+    return r.in_call ? !r.forks && !core::is_protected_code(i.pc) : stands_in_program(r, i);
 }
 
 bool on_interruption(const sys::interruption &i) {
@@ -203,6 +203,10 @@ void child_after_fork() noexcept {
 }
 
 } // namespace
+
+bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept {
+    return !r.forks && !core::is_protected_code(at.pc) && is_programs(r, at);
+}
 
 receiver *receiver_here() noexcept {
     if (thread *t = current_thread) return &t->signals;

@@ -92,6 +92,10 @@ private:
     std::uintptr_t base_ = 0;
 };
 
+// Was the caller interrupted in the program's code, with nothing of ours half done below, nor between the two handlers
+// of a fork? In a signal handler.
+bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept;
+
 // Runs handlers, on the caller, whose receiver it is, until nothing is due.
 void deliver(receiver &r);
 // Forgets handlers that were left by a jump, and what they blocked. The caller's.
