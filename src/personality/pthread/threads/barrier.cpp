@@ -18,6 +18,7 @@ public:
         number_ = number;
         mark_ = mark;
     }
+    void make_the_c_librarys() noexcept { mark_ = 0; }
     static bool is_ours(const barrier &b) noexcept { return b.mark_ == mark; }
 
     // True for one of those who meet.
@@ -84,7 +85,7 @@ COMITY_INTERPOSED int pthread_barrier_init(pthread_barrier_t *b, const pthread_b
     int shared = PTHREAD_PROCESS_PRIVATE;
     if (a) pthread_barrierattr_getpshared(a, &shared);
     if (const int error = next_init.get()(b, a, n)) return error;
-    if (shared == PTHREAD_PROCESS_PRIVATE) in<barrier>(b).make(n);
+    shared == PTHREAD_PROCESS_PRIVATE ? in<barrier>(b).make(n) : in<barrier>(b).make_the_c_librarys();
     return 0;
 }
 COMITY_INTERPOSED int pthread_barrier_wait(pthread_barrier_t *b) noexcept {

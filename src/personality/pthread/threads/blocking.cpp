@@ -2,6 +2,7 @@
 // not sleep, as far as a look tells, are made at once.
 #include "personality/pthread/threads/thread.hpp"
 
+#include <climits>
 #include <cstdarg>
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,15 +83,38 @@ bool sleeps(int fd, short events) noexcept {
     pollfd p{fd, events, 0};
     const timespec at_once{};
     COMITY_NEXT_SYMBOL static next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
-    const bool waits = next_ppoll.get()(&p, 1, &at_once, nullptr) == 0;
+    const bool waits = next_ppoll.get()(&p, 1, &at_once, nullptr) == 0 && !(::fcntl(fd, F_GETFL) & O_NONBLOCK);
     errno = kept;
     return waits;
 }
 
-template <class Call> auto on(int fd, short events, Call call, after_handler after = after_handler::begins_anew) {
-    if (!current_thread || sleeps(fd, events)) return without_hart(call, after);
+// The same for output of this size: a pipe or a socket that can take some of it sleeps for the rest.
+bool sleeps_for(int fd, std::size_t size) noexcept {
+    if (!current_thread) return false;
+    if (size <= PIPE_BUF) return sleeps(fd, POLLOUT);
+    const int kept = errno;
+    struct stat about {};
+    const bool waits = ::fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !(::fcntl(fd, F_GETFL) & O_NONBLOCK);
+    errno = kept;
+    return waits;
+}
+
+std::size_t size_of(const iovec *of, int n) noexcept {
+    std::size_t size = 0;
+    for (int i = 0; i < n; ++i) size += of[i].iov_len;
+    return size;
+}
+
+template <class Call> auto if_it_sleeps(bool sleeps, Call call, after_handler after) {
+    if (!current_thread || sleeps) return without_hart(call, after);
     test_cancel();
     return call();
+}
+template <class Call> auto on(int fd, short events, Call call, after_handler after = after_handler::begins_anew) {
+    return if_it_sleeps(sleeps(fd, events), call, after);
+}
+template <class Call> auto output(int fd, std::size_t size, Call call) {
+    return if_it_sleeps(sleeps_for(fd, size), call, after_handler::begins_anew);
 }
 
 } // namespace
@@ -98,6 +123,8 @@ template <class Call> auto on(int fd, short events, Call call, after_handler aft
 using comity::posix::after_handler;
 using comity::posix::next;
 using comity::posix::on;
+using comity::posix::output;
+using comity::posix::size_of;
 using comity::posix::without_hart;
 
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
@@ -115,11 +142,11 @@ COMITY_INTERPOSED ssize_t readv(int fd, const iovec *to, int n) {
 }
 COMITY_INTERPOSED ssize_t write(int fd, const void *from, std::size_t size) {
     COMITY_NEXT(write, ssize_t(*)(int, const void *, std::size_t));
-    return on(fd, POLLOUT, [=] { return next_write.get()(fd, from, size); });
+    return output(fd, size, [=] { return next_write.get()(fd, from, size); });
 }
 COMITY_INTERPOSED ssize_t writev(int fd, const iovec *from, int n) {
     COMITY_NEXT(writev, ssize_t(*)(int, const iovec *, int));
-    return on(fd, POLLOUT, [=] { return next_writev.get()(fd, from, n); });
+    return output(fd, size_of(from, n), [=] { return next_writev.get()(fd, from, n); });
 }
 COMITY_INTERPOSED ssize_t recv(int fd, void *to, std::size_t size, int flags) {
     COMITY_NEXT(recv, ssize_t(*)(int, void *, std::size_t, int));
@@ -135,16 +162,17 @@ COMITY_INTERPOSED ssize_t recvmsg(int fd, msghdr *message, int flags) {
 }
 COMITY_INTERPOSED ssize_t send(int fd, const void *from, std::size_t size, int flags) {
     COMITY_NEXT(send, ssize_t(*)(int, const void *, std::size_t, int));
-    return on(fd, POLLOUT, [=] { return next_send.get()(fd, from, size, flags); });
+    return output(fd, size, [=] { return next_send.get()(fd, from, size, flags); });
 }
 COMITY_INTERPOSED ssize_t sendto(int fd, const void *from, std::size_t size, int flags, const sockaddr *to,
                                  socklen_t length) {
     COMITY_NEXT(sendto, ssize_t(*)(int, const void *, std::size_t, int, const sockaddr *, socklen_t));
-    return on(fd, POLLOUT, [=] { return next_sendto.get()(fd, from, size, flags, to, length); });
+    return output(fd, size, [=] { return next_sendto.get()(fd, from, size, flags, to, length); });
 }
 COMITY_INTERPOSED ssize_t sendmsg(int fd, const msghdr *message, int flags) {
     COMITY_NEXT(sendmsg, ssize_t(*)(int, const msghdr *, int));
-    return on(fd, POLLOUT, [=] { return next_sendmsg.get()(fd, message, flags); });
+    return output(fd, size_of(message->msg_iov, static_cast<int>(message->msg_iovlen)),
+                  [=] { return next_sendmsg.get()(fd, message, flags); });
 }
 COMITY_INTERPOSED int accept(int fd, sockaddr *address, socklen_t *length) {
     COMITY_NEXT(accept, int (*)(int, sockaddr *, socklen_t *));

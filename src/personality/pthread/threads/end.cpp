@@ -98,7 +98,8 @@ void cancel_at_once() {
 }
 
 void act_upon(signalled_wait e) {
-    if (e == signalled_wait::cancelled && current_thread) end(current_thread, PTHREAD_CANCELED);
+    thread *t = current_thread;
+    if (e == signalled_wait::cancelled && t && !t->ending) end(t, PTHREAD_CANCELED);
 }
 
 } // namespace comity::posix

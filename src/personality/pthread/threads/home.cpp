@@ -28,6 +28,7 @@ std::atomic<comity_scheduler_t *> scheduler{nullptr};
 constexpr std::int64_t look_ns = 10'000'000;
 constexpr unsigned looks_at_running = 10, idle_factor = 5;
 core::timer next_look;
+std::atomic<bool> first_has_left{false}; // the program's first thread waits for `living` to become 0
 std::atomic<bool> is_orphan{false};      // the child of a fork by one of the threads: the process has no first thread
 std::atomic<bool> watching{false};       // whoever sets it has next_look
 std::atomic<std::uint32_t> living{0};    // threads that were created and have not ended
@@ -149,9 +150,15 @@ void come_home() noexcept {
 }
 
 void leave_to_others() {
-    if (current_thread || !the_scheduler() || comity_scheduler_self() != the_scheduler()) return;
-    comity_threads_end();
-    scheduler.store(nullptr, std::memory_order_relaxed); // for those that handlers of exit create
+    if (current_thread || !the_scheduler() || sys::kernel_thread_id() != ::getpid()) return;
+    if (comity_scheduler_self() == the_scheduler()) {
+        comity_threads_end();
+        scheduler.store(nullptr, std::memory_order_relaxed); // for those that handlers of exit create
+    } else {                                                 // its hart is with others, or the scheduler is a keeper's
+        first_has_left.store(true, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-first-left]
+        for (std::uint32_t n = 0; (n = living.load(std::memory_order_relaxed)) != 0;) (void)sys::futex_wait(living, n);
+    }
     std::exit(0);
 }
 
@@ -194,6 +201,10 @@ void look_in(std::int64_t ns) noexcept {
 void count_living(int by) noexcept {
     const std::uint32_t before = living.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
     if (by < 0 && before == 1 && is_orphan.load(std::memory_order_relaxed)) std::exit(0);
+    if (by < 0 && before == 1) {
+        std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-first-left]
+        if (first_has_left.load(std::memory_order_relaxed)) sys::futex_wake_all(living);
+    }
     if (by < 0) return;
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-watch]
     if (watching.load(std::memory_order_relaxed) || watching.exchange(true, std::memory_order_relaxed)) return;

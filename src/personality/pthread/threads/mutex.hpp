@@ -20,11 +20,12 @@ public:
         waiting_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
     }
     // Kinds that the C library serves: robust ones, those with a priority protocol, and those shared between processes.
-    bool is_served() const noexcept { return (kind_ & ~types) == 0; }
+    bool is_served() const noexcept { return (kind_ & ~(types | elision)) == 0; }
 
 private:
     static constexpr std::uint32_t free = 0, held = 1, contended = 2; // contended: somebody may wait
     static constexpr int types = 3;
+    static constexpr int elision = 256 | 512; // wanted or not: glibc says "not" for an explicit PTHREAD_MUTEX_NORMAL
 
     int type() const noexcept { return kind_ & types; }
     bool take() noexcept {

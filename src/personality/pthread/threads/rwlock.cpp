@@ -93,9 +93,16 @@ private:
             };
             if (!wait_for(this, over, deadline)) {
                 const int last = try_lock();
-                return last == EBUSY ? ETIMEDOUT : last;
+                if (last != EBUSY) return last;
+                if (wait_bit == writers_wait) stop_waiting_as_writer();
+                return ETIMEDOUT;
             }
         }
+    }
+
+    // Readers that stood back for it may come in; other writers say again that they wait.
+    void stop_waiting_as_writer() noexcept {
+        if (word_.fetch_and(~writers_wait, std::memory_order_relaxed) & writers_wait) sync::wake_all_at(this);
     }
 
     std::atomic<std::uint32_t> word_;

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 
+#include <locale.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -126,7 +127,10 @@ void *run(void *data) {
     thread *t = *static_cast<thread **>(data);
     static __thread bool used = false;
     errno = 0;
-    if (used) sys::renew_thread_locals();
+    if (used) {
+        sys::renew_thread_locals();
+        ::uselocale(LC_GLOBAL_LOCALE);
+    }
     used = true;
     current_thread = t;
     t->frame = __builtin_frame_address(0);
@@ -266,8 +270,10 @@ void finish(thread *t) noexcept {
     t->ending = true;
     note_cancellation(t);
     const programs_below destructors;
+    comity_thread_set_cancel(0); // a request does not end it twice
     (void)sys::destroy_thread_locals();
     end_keys();
+    (void)sys::destroy_thread_locals(); // what the keys' destructors have made
     end_charging();
     t->in_program = false; // it is not displaced from here on
     close_receiver(t->signals);
@@ -328,8 +334,13 @@ COMITY_INTERPOSED int pthread_tryjoin_np(pthread_t t, void **result) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_tryjoin.get()(t, result);
     if (!(own->state.load(std::memory_order_acquire) & thread::ended)) return EBUSY; // acquire[posix-thread-state]
-    return join(own, comity::sys::no_deadline,
-                [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
+    thread *caller = current_thread; // a request stays for the next cancellation point: this is none
+    const bool cancellable = caller && !caller->ending && caller->cancel_state == PTHREAD_CANCEL_ENABLE;
+    if (cancellable) comity_thread_set_cancel(0);
+    const int error = join(own, comity::sys::no_deadline,
+                           [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
+    if (cancellable) comity_thread_set_cancel(1);
+    return error;
 }
 
 COMITY_INTERPOSED int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock, const timespec *time) {

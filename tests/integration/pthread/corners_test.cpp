@@ -1,0 +1,235 @@
+// What a thread leaves to the next one on its stack, ends that others disturb, objects in memory that was another's,
+// and threads that would keep a hart for long. On Comity's threads and on the C library's.
+#include "start.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <clocale>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <locale.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+pthread_key_t key;
+
+timespec in(std::chrono::nanoseconds time) {
+    timespec t{};
+    clock_gettime(CLOCK_REALTIME, &t);
+    const long long ns = t.tv_nsec + time.count();
+    return {t.tv_sec + static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+}
+
+thread_local std::string text;
+
+// Wide and of varying depth: nobody takes it for a loop that waits.
+__attribute__((noinline)) unsigned fib(unsigned n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+
+} // namespace
+
+TEST(next_thread, does_not_have_the_locale_of_the_last_one) {
+    for (int i = 0; i < 20; ++i) {
+        locale_t made = newlocale(LC_ALL_MASK, "C", nullptr);
+        locale_t found = nullptr;
+        auto uses = [&] {
+            found = uselocale(nullptr);
+            uselocale(made);
+        };
+        pthread_join(start(uses), nullptr);
+        freelocale(made);
+        EXPECT_EQ(LC_GLOBAL_LOCALE, found);
+    }
+}
+
+TEST(next_thread, does_not_have_what_the_destructors_of_keys_made) {
+    ASSERT_EQ(0, pthread_key_create(&key, [](void *) { text += "longer than what a string has within itself"; }));
+    std::atomic<int> found{0};
+    auto leaves = [&] { pthread_setspecific(key, &key); };
+    auto looks = [&] {
+        found += static_cast<int>(text.size());
+        text = "this is longer than what a string has within itself, too";
+    };
+    for (int i = 0; i < 20; ++i) {
+        pthread_join(start(leaves), nullptr);
+        pthread_join(start(looks), nullptr);
+    }
+    EXPECT_EQ(0, found);
+    pthread_key_delete(key);
+}
+
+TEST(end, survives_a_request_in_its_middle) {
+    static sem_t may_go, is_there;
+    static std::atomic<bool> done;
+    done = false;
+    ASSERT_EQ(0, sem_init(&may_go, 0, 0));
+    ASSERT_EQ(0, sem_init(&is_there, 0, 0));
+    ASSERT_EQ(0, pthread_key_create(&key, [](void *) {
+                  sem_post(&is_there);
+                  while (sem_wait(&may_go) != 0) {
+                  }
+                  done = true;
+              }));
+    pthread_t t{};
+    ASSERT_EQ(0, pthread_create(
+                     &t, nullptr,
+                     [](void *) -> void * {
+                         pthread_setspecific(key, &key);
+                         return &key;
+                     },
+                     nullptr));
+    while (sem_wait(&is_there) != 0) {
+    }
+    EXPECT_EQ(0, pthread_cancel(t));
+    sem_post(&may_go);
+    void *result = nullptr;
+    EXPECT_EQ(0, pthread_join(t, &result));
+    if (result == PTHREAD_CANCELED) // the C library's: the destructor is left in the middle
+        EXPECT_FALSE(done);
+    else
+        EXPECT_TRUE(done && result == &key);
+    pthread_key_delete(key);
+    sem_destroy(&may_go);
+    sem_destroy(&is_there);
+}
+
+TEST(end, of_a_thread_is_found_by_one_with_a_request_pending) {
+    std::atomic<bool> asked{false}, passed{false};
+    std::atomic<pthread_t> other{};
+    auto nothing = [] {};
+    auto joins = [&] {
+        while (!asked) sched_yield();
+        int error = EBUSY;
+        while ((error = pthread_tryjoin_np(other, nullptr)) == EBUSY) sched_yield();
+        passed = error == 0;
+        pthread_testcancel();
+        ADD_FAILURE() << "the request is gone";
+    };
+    other = start(nothing);
+    pthread_t t = start(joins);
+    pthread_cancel(t);
+    asked = true;
+    void *result = nullptr;
+    pthread_join(t, &result);
+    EXPECT_EQ(PTHREAD_CANCELED, result);
+    EXPECT_TRUE(passed);
+}
+
+TEST(objects, of_the_normal_type_let_the_holder_go_on) {
+    pthread_mutexattr_t a;
+    pthread_mutexattr_init(&a);
+    pthread_mutexattr_settype(&a, PTHREAD_MUTEX_NORMAL);
+    pthread_mutex_t m;
+    pthread_mutex_init(&m, &a);
+    pthread_mutexattr_destroy(&a);
+    int n = 0;
+    auto adds = [&] {
+        for (int i = 0; i < 50; ++i) {
+            pthread_mutex_lock(&m);
+            const int before = n;
+            sched_yield(); // with one hart, who waits in the kernel keeps the holder from going on
+            n = before + 1;
+            pthread_mutex_unlock(&m);
+        }
+    };
+    const auto from = std::chrono::steady_clock::now();
+    std::vector<pthread_t> all;
+    for (int i = 0; i < 8; ++i) all.push_back(start(adds));
+    for (const pthread_t t : all) pthread_join(t, nullptr);
+    EXPECT_EQ(400, n);
+    EXPECT_GT(8s, std::chrono::steady_clock::now() - from); // 20 ms for each, if it did
+    pthread_mutex_destroy(&m);
+}
+
+TEST(objects, admit_readers_when_a_writer_has_given_up) {
+    pthread_rwlockattr_t a;
+    pthread_rwlockattr_init(&a);
+    pthread_rwlockattr_setkind_np(&a, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_t l;
+    pthread_rwlock_init(&l, &a);
+    pthread_rwlockattr_destroy(&a);
+    ASSERT_EQ(0, pthread_rwlock_rdlock(&l));
+    int error = 0;
+    auto writes = [&] {
+        const timespec soon = in(5ms);
+        error = pthread_rwlock_timedwrlock(&l, &soon);
+    };
+    pthread_join(start(writes), nullptr);
+    EXPECT_EQ(ETIMEDOUT, error);
+    auto reads = [&] { error = pthread_rwlock_tryrdlock(&l); };
+    pthread_join(start(reads), nullptr);
+    EXPECT_EQ(0, error);
+    pthread_rwlock_unlock(&l);
+    pthread_rwlock_unlock(&l);
+    pthread_rwlock_destroy(&l);
+}
+
+// What a private semaphore has left in its memory does not make one of processes private.
+TEST(objects, in_memory_of_another_one_are_what_they_were_made) {
+    alignas(sem_t) unsigned char fresh[sizeof(sem_t)] = {}, used[sizeof(sem_t)] = {};
+    auto *plain = reinterpret_cast<sem_t *>(fresh), *again = reinterpret_cast<sem_t *>(used);
+    ASSERT_EQ(0, sem_init(again, 0, 3));
+    ASSERT_EQ(0, sem_init(plain, 1, 2));
+    ASSERT_EQ(0, sem_init(again, 1, 2));
+    EXPECT_EQ(0, std::memcmp(fresh, used, sizeof(sem_t)));
+    alignas(pthread_barrier_t) unsigned char fresh_barrier[sizeof(pthread_barrier_t)] = {},
+                                             used_barrier[sizeof(pthread_barrier_t)] = {};
+    auto *first = reinterpret_cast<pthread_barrier_t *>(fresh_barrier);
+    auto *second = reinterpret_cast<pthread_barrier_t *>(used_barrier);
+    pthread_barrierattr_t a;
+    pthread_barrierattr_init(&a);
+    pthread_barrierattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+    ASSERT_EQ(0, pthread_barrier_init(second, nullptr, 5));
+    ASSERT_EQ(0, pthread_barrier_init(first, &a, 5));
+    ASSERT_EQ(0, pthread_barrier_init(second, &a, 5));
+    EXPECT_EQ(0, std::memcmp(fresh_barrier, used_barrier, sizeof fresh_barrier));
+    pthread_barrierattr_destroy(&a);
+}
+
+TEST(harts, are_left_by_writers_of_more_than_there_is_room_for) {
+    constexpr std::size_t size = 1 << 20;
+    int ends[2];
+    ASSERT_EQ(0, pipe(ends));
+    const std::vector<char> all(size, 'x');
+    std::size_t seen = 0;
+    auto writes = [&] { EXPECT_EQ(static_cast<ssize_t>(size), write(ends[1], all.data(), size)); };
+    auto reads = [&] {
+        std::vector<char> some(10'000);
+        while (seen < size) {
+            const ssize_t n = read(ends[0], some.data(), some.size());
+            if (n <= 0) return;
+            seen += static_cast<std::size_t>(n);
+        }
+    };
+    pthread_t writer = start(writes), reader = start(reads);
+    pthread_join(writer, nullptr);
+    pthread_join(reader, nullptr);
+    EXPECT_EQ(size, seen);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(harts, are_left_at_the_end_of_a_time_slice) {
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> sum{0};
+    auto computes = [&] {
+        while (!stop.load(std::memory_order_relaxed)) sum += fib(15 + sum % 2);
+    };
+    auto other = [&] { stop = true; };
+    std::vector<pthread_t> all;
+    for (int i = 0; i < 3; ++i) all.push_back(start(computes)); // more than harts
+    all.push_back(start(other));
+    for (const pthread_t t : all) pthread_join(t, nullptr);
+}
