@@ -2,6 +2,7 @@
 
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
+#include "core/tls/block.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
 #include "sys/stack_pool.hpp"
@@ -145,7 +146,8 @@ void give_back_other_context(context *c, std::uint32_t stack_size, bool own_tls,
     if (!k) return core::destroy_context(c);
     hart_cache &own = own_cache(k);
     if (own_tls) {
-        if (stack_size != 0 || own.contexts[1].size() >= hart_cache::most_contexts) return core::destroy_context(c);
+        if (stack_size != 0 || c->tls->used_up || own.contexts[1].size() >= hart_cache::most_contexts)
+            return core::destroy_context(c);
         return own.contexts[1].push(c);
     }
     context_list *list = list_of(own, stack_size);

@@ -153,6 +153,48 @@ TEST(objects, of_the_normal_type_let_the_holder_go_on) {
     pthread_mutex_destroy(&m);
 }
 
+TEST(objects, that_are_robust_tell_that_their_owner_has_ended) {
+    pthread_mutexattr_t a;
+    pthread_mutexattr_init(&a);
+    pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_t m;
+    pthread_mutex_init(&m, &a);
+    pthread_mutexattr_destroy(&a);
+    auto locks = [&] { pthread_mutex_lock(&m); };
+    pthread_join(start(locks), nullptr);
+    EXPECT_EQ(EOWNERDEAD, pthread_mutex_lock(&m));
+    EXPECT_EQ(0, pthread_mutex_consistent(&m));
+    EXPECT_EQ(0, pthread_mutex_unlock(&m));
+    EXPECT_EQ(0, pthread_mutex_lock(&m));
+    EXPECT_EQ(0, pthread_mutex_unlock(&m));
+    pthread_mutex_destroy(&m);
+}
+
+TEST(objects, that_inherit_priorities_are_left_by_who_has_slept) {
+    pthread_mutexattr_t a;
+    pthread_mutexattr_init(&a);
+    pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_t m;
+    ASSERT_EQ(0, pthread_mutex_init(&m, &a));
+    pthread_mutexattr_destroy(&a);
+    std::atomic<int> failed{0};
+    int n = 0;
+    auto adds = [&] {
+        for (int i = 0; i < 20; ++i) {
+            failed += pthread_mutex_lock(&m) != 0;
+            ++n;
+            usleep(100);
+            failed += pthread_mutex_unlock(&m) != 0;
+        }
+    };
+    std::vector<pthread_t> all;
+    for (int i = 0; i < 4; ++i) all.push_back(start(adds));
+    for (const pthread_t t : all) pthread_join(t, nullptr);
+    EXPECT_EQ(0, failed);
+    EXPECT_EQ(80, n);
+    pthread_mutex_destroy(&m);
+}
+
 TEST(objects, admit_readers_when_a_writer_has_given_up) {
     pthread_rwlockattr_t a;
     pthread_rwlockattr_init(&a);

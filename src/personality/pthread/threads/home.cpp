@@ -11,6 +11,7 @@
 #include "sys/futex.hpp"
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/message.hpp"
 #include "sys/options.hpp"
 #include "sys/process.hpp"
 
@@ -65,6 +66,12 @@ void child_after_fork() noexcept {
     living.store(current_thread ? 1 : 0, std::memory_order_relaxed);
     if (current_thread) is_orphan.store(true, std::memory_order_relaxed);
     if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
+}
+
+// Before the C library, and the core, take their own locks for a fork.
+__attribute__((constructor)) void keep_opening_out_of_forks() noexcept {
+    if (!sys::at_fork([] { opening.lock(); }, [] { opening.unlock(); }, [] { opening.unlock(); }))
+        sys::warn("no memory to prepare for fork: a child process must not create threads");
 }
 
 bool open_here() noexcept {

@@ -19,12 +19,15 @@ public:
     void count_waiting(int by) noexcept {
         waiting_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
     }
-    // Kinds that the C library serves: robust ones, those with a priority protocol, and those shared between processes.
-    bool is_served() const noexcept { return (kind_ & ~(types | elision)) == 0; }
+    bool is_robust() const noexcept { return kind_ & robust; }
+    // Kinds that the C library serves: robust ones, those with a priority ceiling, and those shared between processes.
+    bool is_served() const noexcept { return (kind_ & ~(types | elision | inherits)) == 0; }
 
 private:
     static constexpr std::uint32_t free = 0, held = 1, contended = 2; // contended: somebody may wait
     static constexpr int types = 3;
+    static constexpr int robust = 16;
+    static constexpr int inherits = 32;       // PTHREAD_PRIO_INHERIT: all threads of Comity's have the same priority
     static constexpr int elision = 256 | 512; // wanted or not: glibc says "not" for an explicit PTHREAD_MUTEX_NORMAL
 
     int type() const noexcept { return kind_ & types; }
@@ -52,7 +55,10 @@ private:
 // Null: the C library serves it.
 inline mutex *mutex_in(pthread_mutex_t *m) noexcept {
     mutex &own = in<mutex>(m);
-    return own.is_served() ? &own : nullptr;
+    if (own.is_served()) [[likely]]
+        return &own;
+    if (current_thread && own.is_robust()) current_thread->uses_robust = true;
+    return nullptr;
 }
 
 } // namespace comity::posix

@@ -126,6 +126,7 @@ COMITY_INTERPOSED int sem_clockwait(sem_t *s, clockid_t clock, const timespec *d
     semaphore *own = ours(s);
     if (!own) return next_clockwait.get()(s, clock, deadline);
     if (!is_clock(clock)) return fail(EINVAL);
+    test_cancel(); // also if it need not wait
     if (own->try_wait()) return 0;
     return is_time(deadline) ? wait(own, deadline_of(clock, *deadline)) : fail(EINVAL);
 }

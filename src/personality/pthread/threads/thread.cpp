@@ -8,6 +8,7 @@
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/process.hpp"
 #include "sys/thread_locals.hpp"
 #include "thread/thread.hpp"
 
@@ -35,8 +36,6 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_t)> next_detach{"pthread_detach"};
 COMITY_NEXT_SYMBOL next<pthread_t (*)()> next_self{"pthread_self"};
 COMITY_NEXT_SYMBOL next<int (*)(const pthread_attr_t *)> next_setattr_default{"pthread_setattr_default_np"};
 
-__attribute__((constructor)) void find_all_next() noexcept { sys::find_all_next(); }
-
 // ---- Their memory: one range of addresses, of which what was never used takes no memory.
 
 constexpr std::size_t most_threads = std::size_t{1} << 20;
@@ -44,6 +43,12 @@ core::spinlock memory_lock;
 thread *free_threads = nullptr; // by next_free; under memory_lock, as is:
 std::size_t made = 0;           // of the range
 std::atomic<thread *> range{nullptr};
+
+__attribute__((constructor)) void at_load() noexcept {
+    sys::find_all_next();
+    if (!sys::at_fork([] { memory_lock.lock(); }, [] { memory_lock.unlock(); }, [] { memory_lock.unlock(); }))
+        sys::warn("no memory to prepare for fork: a child process must not create threads");
+}
 
 thread *take_memory() noexcept {
     memory_lock.lock();
@@ -275,6 +280,8 @@ void finish(thread *t) noexcept {
     end_keys();
     (void)sys::destroy_thread_locals(); // what the keys' destructors have made
     end_charging();
+    // The kernel tells of those that it still holds, when its storage's kernel thread ends.
+    if (t->uses_robust) core::current_context()->tls->used_up = true;
     t->in_program = false; // it is not displaced from here on
     close_receiver(t->signals);
     come_home();

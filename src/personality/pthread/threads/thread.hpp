@@ -28,6 +28,7 @@ struct alignas(64) thread {
     void *frame = nullptr;  // of the function under all of the program's
     int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
     bool ending = false, in_program = false;
+    bool uses_robust = false; // mutexes
     // Where it runs, from its start.
     std::atomic<void *> stack_bottom{nullptr};
     std::size_t stack_size = 0;
