@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include <pthread.h>
 #include <sched.h>
@@ -123,3 +124,23 @@ TEST(attributes, a_readers_writer_lock_that_is_held_may_be_destroyed) {
     pthread_rwlock_wrlock(&l);
     EXPECT_EQ(0, pthread_rwlock_destroy(&l));
 }
+
+#if __GLIBC_PREREQ(2, 32)
+TEST(attributes, a_mask_is_the_threads_own) {
+    attributes of;
+    sigset_t wanted, found;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGUSR2);
+    ASSERT_EQ(0, pthread_attr_setsigmask_np(&of.a, &wanted));
+    pthread_t t{};
+    ASSERT_EQ(0, pthread_create(
+                     &t, &of.a,
+                     [](void *to) -> void * {
+                         return pthread_sigmask(SIG_SETMASK, nullptr, static_cast<sigset_t *>(to)), nullptr;
+                     },
+                     &found));
+    pthread_join(t, nullptr);
+    EXPECT_EQ(1, sigismember(&found, SIGUSR2));
+    EXPECT_EQ(0, sigismember(&found, SIGUSR1));
+}
+#endif

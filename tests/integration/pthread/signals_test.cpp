@@ -8,8 +8,11 @@
 #include <chrono>
 #include <csetjmp>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,6 +20,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <spawn.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -516,4 +520,45 @@ TEST(cancellation, of_a_sleeper_waits_until_it_is_enabled) {
     EXPECT_EQ(PTHREAD_CANCELED, result);
     close(ends[0]);
     close(ends[1]);
+}
+
+TEST(programs, that_a_thread_starts_have_its_mask) {
+    char grep[] = "grep", what[] = "SigBlk", where[] = "/proc/self/status";
+    char *const list[] = {grep, what, where, nullptr};
+    std::string of_exec, of_spawn;
+    auto output_of = [&](auto starts_program) {
+        int ends[2];
+        char line[64] = "";
+        if (pipe(ends) != 0) return std::string("no pipe");
+        const pid_t child = starts_program(ends[1]);
+        close(ends[1]);
+        const ssize_t n = read(ends[0], line, sizeof line); // sleeps, so that the thread comes back to its hart
+        close(ends[0]);
+        waitpid(child, nullptr, 0);
+        return std::string(line, n > 0 ? static_cast<std::size_t>(n) : 0);
+    };
+    auto starts = [&] {
+        const sigset_t own = only(SIGUSR2);
+        pthread_sigmask(SIG_BLOCK, &own, nullptr);
+        of_exec = output_of([&](int to) {
+            const pid_t child = fork();
+            if (child != 0) return child;
+            dup2(to, STDOUT_FILENO);
+            execlp(grep, grep, what, where, nullptr);
+            _exit(1);
+        });
+        of_spawn = output_of([&](int to) {
+            posix_spawn_file_actions_t actions;
+            posix_spawn_file_actions_init(&actions);
+            posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+            pid_t child = 0;
+            EXPECT_EQ(0, posix_spawnp(&child, grep, &actions, nullptr, list, environ));
+            posix_spawn_file_actions_destroy(&actions);
+            return child;
+        });
+        EXPECT_EQ(0, system("exit 0"));
+    };
+    pthread_join(start(starts), nullptr);
+    EXPECT_EQ("SigBlk:\t0000000000000800\n", of_exec);
+    EXPECT_EQ("SigBlk:\t0000000000000800\n", of_spawn);
 }

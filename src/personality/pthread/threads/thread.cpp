@@ -79,6 +79,8 @@ void give_back_memory(thread *t) noexcept {
 struct wishes {
     bool detached = false, own_kernel_thread = false;
     std::size_t stack_size = 0, guard_size = 0; // 0: nothing is said
+    bool mask_given = false;                    // else the creator's
+    signal_set mask = 0;
 };
 
 // Has the program changed the attributes that a thread has when it is created without?
@@ -105,6 +107,13 @@ wishes wishes_in(const pthread_attr_t *a) noexcept {
     (void)pthread_attr_getstacksize(a, &w.stack_size);
     static const auto page = static_cast<std::size_t>(::getpagesize()); // what ours have
     if (pthread_attr_getguardsize(a, &w.guard_size) == 0 && w.guard_size > page) w.own_kernel_thread = true;
+#if __GLIBC_PREREQ(2, 32)
+    sigset_t mask;
+    if (pthread_attr_getsigmask_np(a, &mask) == 0) {
+        w.mask_given = true;
+        w.mask = set_of(&mask);
+    }
+#endif
     return w;
 }
 
@@ -157,7 +166,9 @@ void *run(void *data) {
 int create(thread *t, const wishes &w) noexcept {
     bool inside = false;
     if (!open_scheduler(inside)) return EAGAIN;
-    if (const receiver *r = receiver_here())
+    if (w.mask_given)
+        t->signals.blocked.store(w.mask, std::memory_order_relaxed);
+    else if (const receiver *r = receiver_here())
         t->signals.blocked.store(r->blocked.load(std::memory_order_relaxed), std::memory_order_relaxed);
     comity_thread_attr_t a{};
     a.technique = COMITY_TECHNIQUE_FULL_L;
