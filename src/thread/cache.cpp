@@ -3,6 +3,7 @@
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
+#include "sys/futex.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
 #include "sys/stack_pool.hpp"
@@ -132,6 +133,17 @@ context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
     if (list)
         if (context *found = list->pop()) return found;
     return make_bare_contexts(t->stack_size, list, error);
+}
+
+context *await_context(const thread *t, carrier *k) noexcept {
+    constexpr std::int64_t tries = 100, between_ns = 10'000'000;
+    const std::atomic<std::uint32_t> nobody_wakes{0};
+    for (std::int64_t i = 0; i < tries; ++i) {
+        (void)sys::futex_wait_for(nobody_wakes, 0, between_ns);
+        int error = 0;
+        if (context *c = take_context(t, k, error)) return c;
+    }
+    sys::fatal("starting a thread", "no memory for its stack, or no thread-local storage; see COMITY_STACK_SIZE");
 }
 
 context *make_plain_context(carrier *k) noexcept {

@@ -124,6 +124,10 @@ inline bool keeps_plain_context(const core::carrier *k) noexcept {
     return own_cache(k).contexts[0].size() < hart_cache::most_contexts;
 }
 
+// The same for a thread that must have one: what the kernel refuses may be there a moment later. Ends the program when
+// there is none for a second.
+core::context *await_context(const thread *t, core::carrier *k) noexcept;
+
 // What take_context gave for a thread with these attributes. k: as above. The context must have exited.
 inline void give_back_context(core::context *c, std::uint32_t stack_size, bool own_tls, core::carrier *k) noexcept {
     if (k && stack_size == 0 && !own_tls && keeps_plain_context(k)) [[likely]]

@@ -23,8 +23,7 @@ template <bool eager> core::context *get_context(thread *t, core::carrier *k) no
         int error = 0;
         t->c = take_context(t, k, error);
         if (!t->c) [[unlikely]]
-            sys::fatal("starting a thread",
-                       "no memory for its stack, or no thread-local storage; see COMITY_STACK_SIZE");
+            t->c = await_context(t, k);
     }
     return own_context(t);
 }
