@@ -14,9 +14,9 @@ HEAP = "The seven programs: heap, at most (figures 5 and 9)"
 GRAIN = "Volume rendering by tiles of a thread (figure 11)"
 TREE = "A tree of 9,331 threads of a mebibyte"
 
-ORDERS = {"comity": "space_efficient", "comity-fifo": "fifo", "comity-lifo": "lifo", "comity-stealing": "work_stealing"}
+ORDERS = {"comity": "space_efficient", "comity-deques": "df_deques", "comity-fifo": "fifo", "comity-lifo": "lifo", "comity-stealing": "work_stealing"}
 EMULATED = 8  # workers, whatever the machine has
-ON_8 = ["comity-8", "comity-fifo-8"]
+ON_8 = ["comity-8", "comity-deques-8", "comity-fifo-8"]
 
 
 def contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
@@ -46,7 +46,7 @@ def _program(name: str, many: bool, coarse: bool = False, memory: bool = False, 
     few = [Bar("share_at_most", 0.1, "comity-fifo-8", who="comity-8")] if memory else []
     small = [Bar("beside_half_more", 2, "serial", who="comity-8")] if memory else []
     shared = {"sampled": False, "together": name, "once": list(once)}
-    threaded = ["glibc", "comity", "comity-fifo", "comity-lifo", "comity-stealing", *(ON_8 if memory else [])]
+    threaded = ["glibc", "comity", "comity-deques", "comity-fifo", "comity-lifo", "comity-stealing", *(ON_8 if memory else [])]
     return [Case(f"posix-{name}", name, TIMES, f"posix/{name}", [], ["serial", *(["coarse"] if coarse else []), *threaded], "seconds", "s", times, ["threads"], **shared),
             Case(f"posix-{name}-alive", name, ALIVE, f"posix/{name}", [], threaded, "alive", "threads", few, **shared),
             Case(f"posix-{name}-heap", name, HEAP, f"posix/{name}", [], ["serial", *threaded], "heap_mb", "MB", small, ["rss_mb"], **shared)]

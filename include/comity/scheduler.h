@@ -29,8 +29,10 @@ typedef enum comity_scheduler_kind {
     COMITY_SCHEDULER_RANDOM = 4,   /* any, each as likely as the others */
     COMITY_SCHEDULER_POOLS = 5,    /* what the first of some pools that is not empty gives */
     COMITY_SCHEDULER_USER = 6,     /* as functions of the user's say */
-    COMITY_SCHEDULER_SPACE_EFFICIENT = 7 /* depth first: what one hart alone would execute first. A thread that is
-                                          * created runs at once, and its creator waits; within a priority */
+    COMITY_SCHEDULER_SPACE_EFFICIENT = 7, /* depth first: what one hart alone would execute first. A thread that is
+                                           * created runs at once, and its creator waits; within a priority */
+    COMITY_SCHEDULER_DF_DEQUES = 8 /* nearly the same for many harts: each has a deque of its own, and who has none
+                                    * left takes from one of those that come first; within a priority */
 } comity_scheduler_kind_t;
 
 /* Why a unit may run. */

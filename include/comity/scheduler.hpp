@@ -22,6 +22,7 @@ enum class scheduler_kind : unsigned char {
     priority = COMITY_SCHEDULER_PRIORITY,
     random = COMITY_SCHEDULER_RANDOM,
     space_efficient = COMITY_SCHEDULER_SPACE_EFFICIENT,
+    df_deques = COMITY_SCHEDULER_DF_DEQUES,
 };
 
 enum class occasion : unsigned char {
@@ -67,7 +68,7 @@ public:
         scheduler_kind kind = scheduler_kind::work_stealing;
         unsigned most_harts = 0; // 0: all
         std::uint64_t seed = 0;  // random; 0: that of COMITY_CHAOS, or 1
-        std::size_t quota = 0;   // space_efficient, bytes; 0: the usual one
+        std::size_t quota = 0;   // space_efficient and df_deques, bytes; 0: the usual one
     };
 
     // Throw std::system_error or std::bad_alloc.

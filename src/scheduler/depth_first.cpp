@@ -27,10 +27,10 @@ void work_stealing::gives_way(context *creator, unit *u) noexcept {
     bool waits = false;
     if (descent *order = p ? p->by_descent : nullptr) {
         unit *const who = executed_by(creator);
-        order->add(u, who, true);
-        waits = !affinity_of(creator) && order->line_up(unit_of(creator), who, occasion::ready, 0);
+        order->add(own.hart, u, who, true);
+        waits = !affinity_of(creator) && order->line_up(own.hart, unit_of(creator), who, occasion::ready);
         if (waits) order->keep_for(own.hart);
-        own.allowance.store(order->quota, std::memory_order_relaxed);
+        if (order->renews_at_creation) own.allowance.store(order->quota, std::memory_order_relaxed);
     } else {
         u->tracked = tracking::none;
     }
@@ -77,7 +77,7 @@ bool work_stealing::goes_on_with_quota(slot &own, const context *c) noexcept {
     if (!own.take_turn_at_home()) return false;
     const std::scoped_lock hold(own.lock);
     const policy *p = policy_.load(std::memory_order_relaxed);
-    return p && p->by_descent && p->by_descent->is_next(executed_by(c));
+    return p && p->by_descent && p->by_descent->is_next(own.hart, executed_by(c));
 }
 
 void work_stealing::charge(std::size_t bytes) noexcept {

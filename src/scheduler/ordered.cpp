@@ -49,16 +49,16 @@ unit *work_stealing::executed_by(const context *c) noexcept {
 }
 
 // To the policy; what that cannot keep, the scheduler does. With the lock of a slot.
-void work_stealing::hand(policy *p, unit *u, occasion why, unit *creator) noexcept {
+void work_stealing::hand(policy *p, unsigned hart, unit *u, occasion why, unit *creator) noexcept {
     bool taken = false;
     descent *const order = p->by_descent;
     if (!order) u->tracked = tracking::none;
     if (!order)
         taken = p->push(u, why);
     else if (u->run == run_context || u->run == core::resume_unit)
-        taken = order->line_up(u, executed_by(core::context_of(u)), why, 0);
+        taken = order->line_up(hart, u, executed_by(core::context_of(u)), why);
     else
-        taken = order->add(u, creator, false);
+        taken = order->add(hart, u, creator, false);
     if (!taken) keep(u);
 }
 
@@ -75,7 +75,7 @@ bool work_stealing::push_in_order(unit *u) noexcept {
     slot &own = *work_of(core::current_carrier());
     own.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
-    if (p) hand(p, u, occasion::created, p->by_descent ? executed_by(core::current_context()) : nullptr);
+    if (p) hand(p, own.hart, u, occasion::created, p->by_descent ? executed_by(core::current_context()) : nullptr);
     if (p && p->by_descent) p->by_descent->keep_for(own.hart);
     own.lock.unlock();
     if (!p) {
@@ -95,7 +95,7 @@ void work_stealing::accept(unit *u) noexcept {
         slot &outside = slots[harts];
         outside.lock.lock();
         if (policy *p = policy_.load(std::memory_order_relaxed)) {
-            hand(p, u, occasion::created);
+            hand(p, harts, u, occasion::created);
         } else {
             u->tracked = tracking::none;
             keep(u);
@@ -129,7 +129,7 @@ void work_stealing::line_up(slot &s, context *first, context *last, unsigned n, 
         last->next = nullptr;
         for (context *next; first; first = next) {
             next = first->next; // before anybody can have the context
-            hand(p, unit_of(first), why);
+            hand(p, s.hart, unit_of(first), why);
         }
     } else if (!goes_home) {
         append(s, first, last, n);
@@ -143,7 +143,7 @@ void work_stealing::line_up_delayed(slot &s, context *c, std::uint64_t dummies) 
     s.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
     const bool taken = p && p->by_descent && !affinity_of(c) &&
-                       p->by_descent->line_up(unit_of(c), executed_by(c), occasion::ready, dummies);
+                       p->by_descent->line_up_delayed(s.hart, unit_of(c), executed_by(c), dummies);
     s.lock.unlock();
     if (!taken) line_up(s, c, c, 1, occasion::ready);
 }
@@ -160,12 +160,11 @@ unit *work_stealing::pick(slot &own) noexcept {
         own.lock.lock();
         policy *p = policy_.load(std::memory_order_relaxed);
         descent *const order = p ? p->by_descent : nullptr;
-        std::uint64_t again = 0;
-        unit *u = order ? order->pick_for(own.hart, again) : p ? p->pick() : nullptr;
-        if (order) own.allowance.store(order->quota, std::memory_order_relaxed);
+        const choice next = order ? order->pick_for(own.hart) : choice{.u = p ? p->pick() : nullptr};
+        if (next.renews) own.allowance.store(order->quota, std::memory_order_relaxed);
         own.lock.unlock();
-        if (u || again == 0 || looks == most_looks) return u ? u : take_spare();
-        while (sys::ticks() < again) sys::cpu_relax();
+        if (next.u || next.again == 0 || looks == most_looks) return next.u ? next.u : take_spare();
+        while (sys::ticks() < next.again) sys::cpu_relax();
     }
 }
 
@@ -218,7 +217,7 @@ void work_stealing::settle(slot &own) noexcept {
     own.lock.lock();
     if (policy *p = policy_.load(std::memory_order_relaxed)) {
         while (!own.fresh.empty())
-            if (unit *u = own.fresh.steal()) hand(p, u, occasion::created);
+            if (unit *u = own.fresh.steal()) hand(p, own.hart, u, occasion::created);
         own.fresh.close();
     } else if (own.fresh.is_closed()) {
         own.fresh.open();
@@ -264,7 +263,7 @@ void work_stealing::move_queues(policy *to) noexcept {
             s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
             uncount_kept(s, c);
             if (!affinity_of(c)) {
-                hand(to, unit_of(c), occasion::ready);
+                hand(to, harts, unit_of(c), occasion::ready);
                 continue;
             }
             c->next = nullptr; // stands where it may run, whatever the order
@@ -273,7 +272,7 @@ void work_stealing::move_queues(policy *to) noexcept {
             ++n;
         }
         if (kept) append(s, kept, last, n);
-        while (unit *u = s.fresh.steal()) hand(to, u, occasion::created);
+        while (unit *u = s.fresh.steal()) hand(to, harts, u, occasion::created);
     }
 }
 
@@ -294,7 +293,7 @@ void work_stealing::move_units(policy &from, policy *to, slot &own) noexcept {
 
 void work_stealing::move_unit(policy *to, slot &own, unit *u) noexcept {
     const bool goes_on = u->run == run_context;
-    if (to) return hand(to, u, goes_on ? occasion::ready : occasion::created);
+    if (to) return hand(to, harts, u, goes_on ? occasion::ready : occasion::created);
     if (goes_on) {
         context *c = core::context_of(u);
         u->set_rank(0);

@@ -115,7 +115,7 @@ private:
     bool has_in_order() noexcept;
     bool has_unfinished() noexcept;
     void settle(slot &own) noexcept;
-    void hand(policy *p, unit *u, occasion why, unit *creator = nullptr) noexcept;
+    void hand(policy *p, unsigned hart, unit *u, occasion why, unit *creator = nullptr) noexcept;
     unit *executed_by(const context *c) noexcept;
     static unit *unit_of(context *c) noexcept; // by which a context that may go on stands in a policy
     void take_order(policy *p) noexcept;

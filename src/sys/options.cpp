@@ -50,12 +50,12 @@ constexpr option table[] = {
      "Whether `comity run` has the program's own threads (pthread_create, std::thread, Python's) run on the harts too, as "
      "user-level threads. Without it they stay the kernel's.",
      false, "--posix", [](options &into, std::uint64_t n, const char *) { into.posix = n != 0; }},
-    {"COMITY_POSIX_SCHEDULER", option_kind::choice, 0, 0, "space_efficient|work_stealing|fifo|lifo",
+    {"COMITY_POSIX_SCHEDULER", option_kind::choice, 0, 0, "space_efficient|df_deques|work_stealing|fifo|lifo",
      "space_efficient: as the program would run without threads, so that few live at once",
-     "In which order such threads run.", false, nullptr,
+     "In which order such threads run. df_deques: nearly space_efficient, for sixteen cores and more.", false, nullptr,
      [](options &into, std::uint64_t n, const char *) { into.order = static_cast<posix_order>(n); }},
     {"COMITY_POSIX_QUOTA", option_kind::size, 0, most_quota, "", "10000",
-     "In the space-efficient order: how many bytes such a thread may allocate, in all by malloc and its like, from getting "
+     "In the orders space_efficient and df_deques: how many bytes such a thread may allocate, in all by malloc and its like, from getting "
      "a hart until it waits for those that the program would run before it without threads. The less, the less memory, and "
      "the more switches. 0: any number.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.posix_quota = n; }},

@@ -10,7 +10,7 @@
 namespace comity::sys {
 
 enum class tls_choice : std::uint8_t { automatic, donor, glibc };
-enum class posix_order : std::uint8_t { space_efficient, work_stealing, fifo, lifo };
+enum class posix_order : std::uint8_t { space_efficient, df_deques, work_stealing, fifo, lifo };
 enum class bind_choice : std::uint8_t { none, cores, numa };
 
 struct options {

@@ -50,6 +50,7 @@ policy *make_random(const comity_scheduler_attr_t &a, int &error) noexcept;
 policy *make_pools(const comity_scheduler_attr_t &a, int &error) noexcept;
 policy *make_user(const comity_scheduler_attr_t &a, int &error) noexcept;
 policy *make_space_efficient(const comity_scheduler_attr_t &a, int &error) noexcept;
+policy *make_df_deques(const comity_scheduler_attr_t &a, int &error) noexcept;
 
 // By the attributes' kind. Null without an error: work stealing, which needs none. On any thread.
 policy *make_policy(const comity_scheduler_attr_t &a, int &error) noexcept;

@@ -8,7 +8,6 @@
 #include "scheduler/policy/serial_order.hpp"
 #include "sys/clock.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -20,14 +19,6 @@ namespace comity::scheduler {
 
 namespace {
 
-// Bytes. A thread that allocates less between two waits is never made to wait for it.
-constexpr std::size_t usual_quota = 50'000;
-
-// A creator, or its child, that another hart takes costs both harts more than a short thread does. So it is left to its
-// own hart for as long as that; but for one in so many, or threads that are all short would stay on one hart.
-constexpr std::uint64_t kept_us = 1;
-constexpr unsigned offers_to_all = 32;
-
 // So often, and at one in so many picks, somebody has a turn whom those further left would keep waiting for ever.
 constexpr std::uint64_t others_turn_us = 10'000;
 constexpr unsigned picks_between_looks = 64;
@@ -38,12 +29,12 @@ unit dummy{.run = [](unit *, core::carrier *) noexcept {}};
 class space_efficient : public descent {
 public:
     explicit space_efficient(std::size_t quota_of_dispatch) noexcept
-        : descent(COMITY_SCHEDULER_SPACE_EFFICIENT, quota_of_dispatch) {}
+        : descent(COMITY_SCHEDULER_SPACE_EFFICIENT, quota_of_dispatch, true) {}
     ~space_efficient() override {
         for (block *b = blocks_; b;) delete std::exchange(b, b->next);
     }
 
-    bool add(unit *u, unit *creator, bool starts) noexcept override {
+    bool add(unsigned, unit *u, unit *creator, bool starts) noexcept override {
         const std::scoped_lock hold(lock_);
         const bool lasts = u->tracked == tracking::told;
         u->tracked = tracking::none;
@@ -57,13 +48,9 @@ public:
         return true;
     }
 
-    bool line_up(unit *u, unit *who, occasion why, std::uint64_t dummies) noexcept override {
-        const std::scoped_lock hold(lock_);
-        position *p = position_for(who);
-        if (!p && !(p = take_position_behind_all())) return false;
-        p->dummies = dummies;
-        wait(p, u, why);
-        return true;
+    bool line_up(unsigned, unit *u, unit *who, occasion why) noexcept override { return line_up(u, who, why, 0); }
+    bool line_up_delayed(unsigned, unit *u, unit *who, std::uint64_t dummies) noexcept override {
+        return line_up(u, who, occasion::ready, dummies);
     }
 
     void end(unit *u) noexcept override {
@@ -104,17 +91,17 @@ public:
         kept_until_.store(sys::ticks() + core::ticks_per_us() * kept_us, std::memory_order_relaxed);
     }
 
-    unit *pick_for(unsigned hart, std::uint64_t &again) noexcept override {
-        again = kept_until_.load(std::memory_order_relaxed);
-        if (again != 0 && keeper_.load(std::memory_order_relaxed) != hart && sys::ticks() < again) return nullptr;
-        again = 0;
-        return pick();
+    choice pick_for(unsigned hart) noexcept override {
+        const std::uint64_t again = kept_until_.load(std::memory_order_relaxed);
+        if (again != 0 && keeper_.load(std::memory_order_relaxed) != hart && sys::ticks() < again)
+            return {.again = again};
+        return {.u = pick(), .renews = true};
     }
 
     bool has_work() noexcept override { return waiting_.load(std::memory_order_relaxed) != 0; }
     unsigned waiting() const noexcept override { return waiting_.load(std::memory_order_relaxed); }
 
-    bool is_next(const unit *who) noexcept override {
+    bool is_next(unsigned, const unit *who) noexcept override {
         const std::scoped_lock hold(lock_);
         const level *const l = highest();
         if (!l) return true;
@@ -168,6 +155,15 @@ private:
         block *next = nullptr;
         std::array<position, 63> positions;
     };
+
+    bool line_up(unit *u, unit *who, occasion why, std::uint64_t dummies) noexcept {
+        const std::scoped_lock hold(lock_);
+        position *p = position_for(who);
+        if (!p && !(p = take_position_behind_all())) return false;
+        p->dummies = dummies;
+        wait(p, u, why);
+        return true;
+    }
 
     static position *position_of(const unit *who) noexcept {
         return who && who->tracked == tracking::positioned ? reinterpret_cast<position *>(who->next) : nullptr;
@@ -265,8 +261,7 @@ private:
 } // namespace
 
 policy *make_space_efficient(const comity_scheduler_attr_t &a, int &error) noexcept {
-    const std::size_t quota = a.quota == 0 ? usual_quota : std::min<std::size_t>(a.quota, INT64_MAX / 2);
-    return or_no_memory(new (std::nothrow) space_efficient(quota), error);
+    return or_no_memory(new (std::nothrow) space_efficient(quota_of(a)), error);
 }
 
 } // namespace comity::scheduler

@@ -8,9 +8,9 @@ namespace comity::scheduler {
 
 namespace {
 
-constexpr std::array<policy_maker, 8> makers{nullptr, // work stealing
-                                             make_fifo,  make_lifo, make_priority,       make_random,
-                                             make_pools, make_user, make_space_efficient};
+constexpr std::array<policy_maker, 9> makers{nullptr, // work stealing
+                                             make_fifo,  make_lifo, make_priority,        make_random,
+                                             make_pools, make_user, make_space_efficient, make_df_deques};
 
 } // namespace
 

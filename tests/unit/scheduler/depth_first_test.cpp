@@ -20,7 +20,13 @@ protected:
         return a;
     }
 };
-INSTANTIATE_TEST_SUITE_P(all, depth_first, testing::Values(COMITY_SCHEDULER_SPACE_EFFICIENT),
+INSTANTIATE_TEST_SUITE_P(all, depth_first,
+                         testing::Values(COMITY_SCHEDULER_SPACE_EFFICIENT, COMITY_SCHEDULER_DF_DEQUES),
+                         [](const auto &i) { return kinds::names.at(static_cast<unsigned>(i.param)); });
+
+// Who waited goes on at the place that he had, and who goes first depends on nothing else.
+class depth_first_in_places : public depth_first {};
+INSTANTIATE_TEST_SUITE_P(all, depth_first_in_places, testing::Values(COMITY_SCHEDULER_SPACE_EFFICIENT),
                          [](const auto &i) { return kinds::names.at(static_cast<unsigned>(i.param)); });
 
 using log = std::vector<int>;
@@ -75,7 +81,7 @@ TEST_P(depth_first, runs_a_stackless_thread_before_its_creator_goes_on) {
 }
 
 // What a stackless thread creates cannot run before it has ended, but before its creator goes on.
-TEST_P(depth_first, runs_what_a_stackless_thread_creates_next) {
+TEST_P(depth_first_in_places, runs_what_a_stackless_thread_creates_next) {
     const kinds::scope s(GetParam());
     log l;
     comity::thread outer([&l] {
@@ -93,7 +99,7 @@ TEST_P(depth_first, runs_what_a_stackless_thread_creates_next) {
     EXPECT_EQ(l, (log{1, 2, 3, 4}));
 }
 
-TEST_P(depth_first, gives_those_that_waited_their_places_back) {
+TEST_P(depth_first_in_places, gives_those_that_waited_their_places_back) {
     const kinds::scope s(GetParam());
     log l;
     std::vector<comity::event> go(4);
@@ -111,7 +117,7 @@ TEST_P(depth_first, gives_those_that_waited_their_places_back) {
     EXPECT_EQ(l, (log{0, 10, 20, 1, 11, 21, 2, 12, 22, 3, 13, 23}));
 }
 
-TEST_P(depth_first, lets_others_go_first_when_a_thread_yields_and_keeps_its_place) {
+TEST_P(depth_first_in_places, lets_others_go_first_when_a_thread_yields_and_keeps_its_place) {
     const kinds::scope s(GetParam());
     log l;
     comity::event go;
@@ -241,26 +247,26 @@ int pieces_until_preempted(const comity_scheduler_attr_t &a, std::size_t bytes, 
 
 } // namespace
 
-TEST_P(depth_first, preempts_who_has_used_up_the_quota) {
+TEST_P(depth_first_in_places, preempts_who_has_used_up_the_quota) {
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), 300), 3);
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), 100), 10);
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), 1000), 1);
     EXPECT_EQ(pieces_until_preempted(with_quota(SIZE_MAX), 1000), 20); // never
 }
 
-TEST_P(depth_first, lets_a_thread_allocate_again_what_it_has_freed) {
+TEST_P(depth_first_in_places, lets_a_thread_allocate_again_what_it_has_freed) {
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), 300, 300), 20);
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), 300, 200), 8);
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), 300, SIZE_MAX), 20); // no more than one quota at a time
 }
 
-TEST_P(depth_first, lets_those_on_the_left_go_before_an_allocation_above_the_quota) {
+TEST_P(depth_first_in_places, lets_those_on_the_left_go_before_an_allocation_above_the_quota) {
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), 1001), 0);
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), 50'000), 0);
     EXPECT_EQ(pieces_until_preempted(with_quota(1000), SIZE_MAX), 0);
 }
 
-TEST_P(depth_first, gives_a_new_quota_with_each_dispatch) {
+TEST_P(depth_first_in_places, gives_a_new_quota_with_each_dispatch) {
     const opened s(with_quota(1000));
     log l;
     comity::event go;
@@ -310,7 +316,7 @@ TEST_P(depth_first, charges_neither_stackless_threads_nor_those_of_the_program) 
 
 // ---- Other orders
 
-TEST_P(depth_first, keeps_what_waits_in_its_order_when_it_comes_back) {
+TEST_P(depth_first_in_places, keeps_what_waits_in_its_order_when_it_comes_back) {
     const kinds::scope s(GetParam());
     log l;
     comity::event go;

@@ -62,9 +62,9 @@ inline constexpr comity_scheduler_functions_t users_functions{
     .concurrent = 1,
 };
 
-constexpr int count = COMITY_SCHEDULER_SPACE_EFFICIENT + 1;
-constexpr std::array<const char *, count> names{"work_stealing", "fifo",  "lifo", "priority",
-                                                "random",        "pools", "user", "space_efficient"};
+constexpr int count = COMITY_SCHEDULER_DF_DEQUES + 1;
+constexpr std::array<const char *, count> names{
+    "work_stealing", "fifo", "lifo", "priority", "random", "pools", "user", "space_efficient", "df_deques"};
 
 // The attributes of a kind. Pools live as long as the program: two of them.
 inline comity_scheduler_attr_t attributes(int kind) {

@@ -70,13 +70,15 @@ std::int64_t bound(const shape &s) {
 }
 
 class space : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(all, space, testing::Values(COMITY_SCHEDULER_SPACE_EFFICIENT),
+INSTANTIATE_TEST_SUITE_P(all, space, testing::Values(COMITY_SCHEDULER_SPACE_EFFICIENT, COMITY_SCHEDULER_DF_DEQUES),
                          [](const auto &i) { return kinds::names.at(static_cast<unsigned>(i.param)); });
 
 void expect_little(int kind, const shape &s) {
     ASSERT_LT(bound(s), s.all() / 3); // or the test would mean nothing
     for (int i = 0; i < 5; ++i) EXPECT_LE(high_water(kind, s), bound(s));
-    EXPECT_GT(high_water(COMITY_SCHEDULER_FIFO, s), s.all() / 3);
+    std::int64_t fifo = 0; // less where a few harts are much faster than the others for a while
+    for (int i = 0; i < 20 && fifo <= s.all() / 3; ++i) fifo = std::max(fifo, high_water(COMITY_SCHEDULER_FIFO, s));
+    EXPECT_GT(fifo, s.all() / 3);
 }
 
 } // namespace

@@ -41,8 +41,9 @@ std::atomic<std::uint32_t> keeper{0}; // 0: it has not opened one; 1: it has; 2:
 unit_scheduler *units() noexcept { return reinterpret_cast<unit_scheduler *>(the_scheduler()); }
 
 comity_scheduler_attr_t wanted() noexcept {
-    constexpr comity_scheduler_kind_t kinds[] = {COMITY_SCHEDULER_SPACE_EFFICIENT, COMITY_SCHEDULER_WORK_STEALING,
-                                                 COMITY_SCHEDULER_FIFO, COMITY_SCHEDULER_LIFO};
+    constexpr comity_scheduler_kind_t kinds[] = {COMITY_SCHEDULER_SPACE_EFFICIENT, COMITY_SCHEDULER_DF_DEQUES,
+                                                 COMITY_SCHEDULER_WORK_STEALING, COMITY_SCHEDULER_FIFO,
+                                                 COMITY_SCHEDULER_LIFO};
     comity_scheduler_attr_t a{};
     const sys::options &o = sys::get_options();
     a.kind = kinds[static_cast<unsigned>(o.order)];
@@ -82,7 +83,7 @@ bool open_here() noexcept {
     comity_scheduler_t *s = comity_scheduler_self();
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
-    if (a.kind == COMITY_SCHEDULER_SPACE_EFFICIENT) charge_from_now_on(sys::get_options().posix_quota);
+    if (reinterpret_cast<unit_scheduler *>(s)->goes_by_descent()) charge_from_now_on(sys::get_options().posix_quota);
     if (sys::kernel_thread_id() == ::getpid()) begin_signals();
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
     return true;
