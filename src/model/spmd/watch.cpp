@@ -25,6 +25,7 @@ core::spinlock teams_lock;
 team *teams = nullptr;             // by team::next_known, under teams_lock
 std::atomic<bool> watching{false}; // whoever sets it has quiet and next_look
 unsigned quiet = 0;                // looks in a row that found nothing to watch; the watch's
+unsigned idle = 0;                 // looks in a row that found nobody waiting; the watch's
 core::timer next_look;
 
 std::int64_t stall_ns() noexcept { return std::int64_t{sys::get_options().stall_ms} * 1'000'000; }
@@ -72,9 +73,10 @@ void look(core::timer *) noexcept {
     if (core::look_after_homes({looks, base().waited_for_long(stall_ns()) || found.stuck}).home || base().waited_for())
         found.waiting = true;
     quiet = found.waiting || found.running ? 0 : quiet + 1;
+    idle = found.waiting ? 0 : idle + 1;
     if (found.waiting) return arm_next_look(stall_ns() / looks);
-    if (quiet < looks) return arm_next_look(2 * stall_ns() / looks);
-    quiet = 0;
+    if (quiet < looks) return arm_next_look(stall_ns() / looks * (idle <= looks ? 2 : idle <= 2 * looks ? 4 : 8));
+    quiet = idle = 0;
     watching.store(false, std::memory_order_release); // release[watching]
     // A region that began meanwhile sees that nobody watches, or we see its ranks.
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
@@ -93,7 +95,7 @@ void parent_after_fork() noexcept { teams_lock.unlock(); }
 void child_after_fork() noexcept {
     teams_lock.unlock();
     if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
-    quiet = 0;
+    quiet = idle = 0;
 }
 
 __attribute__((constructor)) void watch_forks() noexcept {
