@@ -1,8 +1,7 @@
 #include "sync/mutex.hpp"
 
 #include "core/chaos.hpp"
-#include "core/runtime.hpp"
-#include "core/sched.hpp"
+#include "sync/lock_spin.hpp"
 #include "sys/clock.hpp"
 #include "sys/message.hpp"
 
@@ -13,19 +12,6 @@ namespace comity::sync {
 namespace {
 
 constexpr std::int64_t patience_ns = 1'000'000; // who has waited for longer gets the mutex handed over
-// How a waiter spins, in microseconds. Each look takes the word away from the holder's core, and may take the mutex:
-// with looks that follow closely two harts would hand it to and fro every few operations, at a cache miss and more each
-// time.
-constexpr std::uint64_t first_pause_us = 1, longest_pause_us = 4;
-constexpr std::uint64_t short_spin_us = 4; // while the hart could do something else
-
-// Is there anything else for the hart?
-bool others_wait() noexcept {
-    const core::carrier *k = core::current_carrier();
-    if (!k || !k->carried) return false;
-    core::sched *s = k->current_sched;
-    return s->hooks && s->hooks->other_work(s);
-}
 
 } // namespace
 
@@ -40,20 +26,14 @@ bool mutex::try_lock() noexcept {
 
 // Waits a little for the holder to leave. `awake`: this waiter has told unlock not to wake another.
 void mutex::spin(bool &awake) noexcept {
-    if (comity_hart_count() == 1) return;
-    const std::uint64_t us = core::ticks_per_us(), from = sys::ticks(), longest = longest_pause_us * us;
-    std::uint64_t now = from;
-    for (std::uint64_t pause = first_pause_us * us;; pause = pause < longest ? 2 * pause : pause) {
+    lock_spin spin(1000);
+    do {
         std::uint32_t s = state_.load(std::memory_order_relaxed);
         if ((s & (locked | starving)) != locked) return;
         if (!awake && !(s & woken) && waiters_of(s) != 0 &&
             state_.compare_exchange_strong(s, s | woken, std::memory_order_relaxed))
             awake = true;
-        const std::uint64_t until = now + pause;
-        do sys::cpu_relax();
-        while ((now = sys::ticks()) < until);
-        if (now - from > (others_wait() ? short_spin_us * us : core::spin_ticks())) return;
-    }
+    } while (spin.again());
 }
 
 bool mutex::lock_slow(std::int64_t deadline) noexcept {

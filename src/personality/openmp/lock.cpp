@@ -1,13 +1,10 @@
 #include "personality/openmp/lock.hpp"
 
-#include "core/runtime.hpp"
 #include "core/spinlock.hpp"
+#include "sync/lock_spin.hpp"
 #include "sync/wait_list.hpp"
-#include "sys/clock.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
-
-#include <algorithm>
 
 namespace comity::openmp {
 namespace {
@@ -62,10 +59,6 @@ __attribute__((constructor)) void watch_forks() noexcept {
         sys::warn("no memory to prepare for fork: a child process may hang in a lock");
 }
 
-// A short critical region of another hart is over by then. Each look takes the word away from the holder's core: with
-// looks that follow closely the lock goes to and fro every time.
-constexpr std::uint64_t looks_for_us = 5, longest_pause_us = 1, first_pauses_in_it = 8;
-
 } // namespace
 
 bool word_lock::try_lock(std::uint32_t holder) noexcept {
@@ -78,14 +71,10 @@ bool word_lock::try_lock(std::uint32_t holder) noexcept {
 }
 
 void word_lock::lock_slowly(std::uint32_t holder) noexcept {
-    const std::uint64_t us = core::ticks_per_us(), from = sys::ticks();
-    std::uint64_t now = from, pause = longest_pause_us * us / first_pauses_in_it;
-    for (; now - from < looks_for_us * us; pause = std::min(2 * pause, longest_pause_us * us)) {
+    sync::lock_spin spin(125);
+    do
         if (try_lock(holder)) return;
-        const std::uint64_t until = now + pause;
-        do sys::cpu_relax();
-        while ((now = sys::ticks()) < until);
-    }
+    while (spin.again());
     bucket &b = bucket_of(this);
     while (!try_lock(holder)) {
         waiter me;

@@ -1,5 +1,6 @@
 // Mutexes of the types normal, recursive and error-checking, in the bytes of a pthread_mutex_t. README.md, "Mutex".
 #include "personality/pthread/threads/mutex.hpp"
+#include "sync/lock_spin.hpp"
 
 namespace comity::posix {
 
@@ -32,6 +33,7 @@ bool mutex::wait(std::int64_t deadline) noexcept {
         seen = word_.exchange(contended, std::memory_order_acquire); // acquire[posix-mutex]
         if (seen == free) return true;
         if (!wait_for(this, may_try, deadline)) return false;
+        (void)spin(); // who has just been woken would find that the one who woke him has it again
     }
 }
 
@@ -39,17 +41,20 @@ void mutex::wake() noexcept { sync::wake_one_at(this); }
 
 int mutex::lock_until(std::int64_t deadline) noexcept {
     if (type() == PTHREAD_MUTEX_NORMAL || type() == PTHREAD_MUTEX_ADAPTIVE_NP)
-        return take() || spin() || wait(deadline) ? 0 : ETIMEDOUT;
+        return take() || (spin() && take()) || wait(deadline) ? 0 : ETIMEDOUT;
     if (const int again = lock_again(); again >= 0) return again;
-    if (!take() && !spin() && !wait(deadline)) return ETIMEDOUT;
+    if (!take() && !(spin() && take()) && !wait(deadline)) return ETIMEDOUT;
     owner_.store(self(), std::memory_order_relaxed);
     return 0;
 }
 
-// Where nothing else can run on the hart, the holder may be about to leave.
+// The holder may be about to leave. Is it free?
 bool mutex::spin() noexcept {
-    auto is_free = [this]() noexcept { return word_.load(std::memory_order_relaxed) == free; };
-    return sync::wait_list::spin_for(is_free, sys::no_deadline) && take();
+    sync::lock_spin spin(30);
+    do
+        if (word_.load(std::memory_order_relaxed) == free) return true;
+    while (spin.again());
+    return false;
 }
 
 int mutex::try_lock() noexcept {

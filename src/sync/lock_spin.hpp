@@ -1,0 +1,31 @@
+// How whoever waits for a lock spins. Each look takes the lock's word away from the holder's core, and may take the
+// lock: with looks that follow closely, two harts would hand it to and fro every few operations, at a cache miss and
+// more each time. So the time between looks grows.
+//
+//     lock_spin spin(125);
+//     do {
+//         if (…free…) …
+//     } while (spin.again());
+#pragma once
+
+#include "sys/shared.hpp"
+
+#include <cstdint>
+
+namespace comity::sync {
+
+// On any thread or context, within one wait; never switches.
+class COMITY_SHARED lock_spin {
+public:
+    // Until the second look so many nanoseconds pass. Many let the holder have the lock several times, few find it
+    // soon.
+    explicit lock_spin(unsigned first_pause_ns) noexcept;
+    // After a while, true; false: it has spun for long enough, or spinning is in vain.
+    bool again() noexcept;
+
+private:
+    std::uint64_t from_, now_; // ticks
+    std::uint64_t pause_;
+};
+
+} // namespace comity::sync
