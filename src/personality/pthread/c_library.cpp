@@ -6,8 +6,6 @@
 #include "sys/next_symbol.hpp"
 #include "sys/options.hpp"
 
-#include <atomic>
-#include <cstdint>
 #include <cstring>
 
 namespace comity::posix::c_library {
@@ -23,15 +21,6 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, 
 COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *)> next_signal{"pthread_cond_signal"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *)> next_broadcast{"pthread_cond_broadcast"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_cond_t *)> next_destroy{"pthread_cond_destroy"};
-
-// glibc keeps two attributes of a condition as two bits of one of its words; which word differs between its versions.
-// `found` is 0 until somebody has looked.
-struct attribute_word {
-    std::uint16_t found, offset; // offset 0: not to be found
-    std::uint16_t shared, monotonic;
-};
-static_assert(sizeof(attribute_word) == 8);
-std::atomic<attribute_word> attributes{};
 
 // The one byte in which a condition that was made with this attribute differs from PTHREAD_COND_INITIALIZER; -1: not
 // one.
@@ -73,20 +62,9 @@ attribute_word look() noexcept {
     return {1, static_cast<std::uint16_t>(known ? at : 0), shared, monotonic};
 }
 
-attribute_word get() noexcept {
-    attribute_word a = attributes.load(std::memory_order_relaxed);
-    if (!a.found) [[unlikely]] { // several threads may look at once and find the same
-        a = look();
-        attributes.store(a, std::memory_order_relaxed);
-    }
-    return a;
-}
-
-unsigned byte_at(const pthread_cond_t *c, unsigned offset) noexcept {
-    return reinterpret_cast<const unsigned char *>(c)[offset];
-}
-
 } // namespace
+
+std::atomic<attribute_word> attributes{};
 
 int wait(pthread_cond_t *c, pthread_mutex_t *m) { return next_wait.get()(c, m); }
 int timed_wait(pthread_cond_t *c, pthread_mutex_t *m, const timespec *deadline) {
@@ -99,14 +77,10 @@ int signal(pthread_cond_t *c) { return next_signal.get()(c); }
 int broadcast(pthread_cond_t *c) { return next_broadcast.get()(c); }
 int destroy(pthread_cond_t *c) { return next_destroy.get()(c); }
 
-bool is_private(const pthread_cond_t *c) noexcept {
-    const attribute_word a = get();
-    return a.offset != 0 && !(byte_at(c, a.offset) & a.shared);
-}
-
-clockid_t clock_of(const pthread_cond_t *c) noexcept {
-    const attribute_word a = get();
-    return byte_at(c, a.offset) & a.monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+attribute_word find_attributes() noexcept {
+    const attribute_word a = look();
+    attributes.store(a, std::memory_order_relaxed);
+    return a;
 }
 
 } // namespace comity::posix::c_library

@@ -33,13 +33,14 @@ public:
         act_upon(e); // a cancelled thread runs its cleanup handlers with the mutex held
         return e == signalled_wait::late ? ETIMEDOUT : 0;
     }
+    // Whoever waits has counted itself in while it held the mutex, under which the condition was made true.
+    bool nobody_is_inside() const noexcept { return inside_.load(std::memory_order_relaxed) == 0; }
+    // Where somebody is.
     void signal() noexcept {
-        if (nobody_is_inside()) return;
         signals_.fetch_add(1, std::memory_order_release); // release[posix-condition]
         sync::wake_one_at(this);
     }
     void broadcast() noexcept {
-        if (nobody_is_inside()) return;
         signals_.fetch_add(1, std::memory_order_release); // release[posix-condition]
         sync::wake_all_at(this);
     }
@@ -52,8 +53,6 @@ public:
     }
 
 private:
-    // Whoever waits has counted itself in while it held the mutex, under which the condition was made true.
-    bool nobody_is_inside() const noexcept { return inside_.load(std::memory_order_relaxed) == 0; }
     // The last use of the object but for its address.
     void leave() noexcept {
         if (inside_.fetch_sub(1, std::memory_order_release) == 1) // release[posix-condition-left]
@@ -105,14 +104,12 @@ COMITY_INTERPOSED int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t 
 COMITY_INTERPOSED int pthread_cond_signal(pthread_cond_t *c) noexcept {
     waiting_room *own = ours(c);
     if (!own) return c_library::signal(c);
-    own->signal();
-    return 0;
+    return own->nobody_is_inside() ? 0 : (own->signal(), 0);
 }
 COMITY_INTERPOSED int pthread_cond_broadcast(pthread_cond_t *c) noexcept {
     waiting_room *own = ours(c);
     if (!own) return c_library::broadcast(c);
-    own->broadcast();
-    return 0;
+    return own->nobody_is_inside() ? 0 : (own->broadcast(), 0);
 }
 COMITY_INTERPOSED int pthread_cond_destroy(pthread_cond_t *c) noexcept {
     waiting_room *own = ours(c);

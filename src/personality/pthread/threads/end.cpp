@@ -78,9 +78,8 @@ void end(thread *t, void *result) {
     unwind(t);
 }
 
-void test_cancel() {
-    thread *t = current_thread;
-    if (t && !t->ending && comity_thread_testcancel() == ECANCELED) end(t, PTHREAD_CANCELED);
+void test_cancel(thread *t) {
+    if (!t->ending && comity_thread_testcancel() == ECANCELED) end(t, PTHREAD_CANCELED);
 }
 
 // Is the type the asynchronous one, or does it sleep in the kernel?

@@ -82,9 +82,9 @@ int fail(int error) noexcept {
     return -1;
 }
 
+// After a look in vain.
 int wait(semaphore *own, std::int64_t deadline) {
     come_home();
-    test_cancel();
     const signalled_wait e = own->wait_until(deadline);
     act_upon(e);
     if (e == signalled_wait::signalled) return fail(EINTR);
@@ -115,7 +115,9 @@ COMITY_INTERPOSED int sem_post(sem_t *s) noexcept {
 }
 COMITY_INTERPOSED int sem_wait(sem_t *s) {
     semaphore *own = ours(s);
-    return own ? wait(own, comity::sys::no_deadline) : next_wait.get()(s);
+    if (!own) return next_wait.get()(s);
+    test_cancel(); // also if it need not wait
+    return own->try_wait() ? 0 : wait(own, comity::sys::no_deadline);
 }
 COMITY_INTERPOSED int sem_trywait(sem_t *s) noexcept {
     semaphore *own = ours(s);
@@ -126,7 +128,7 @@ COMITY_INTERPOSED int sem_clockwait(sem_t *s, clockid_t clock, const timespec *d
     semaphore *own = ours(s);
     if (!own) return next_clockwait.get()(s, clock, deadline);
     if (!is_clock(clock)) return fail(EINVAL);
-    test_cancel(); // also if it need not wait
+    test_cancel();
     if (own->try_wait()) return 0;
     return is_time(deadline) ? wait(own, deadline_of(clock, *deadline)) : fail(EINVAL);
 }

@@ -66,7 +66,10 @@ pthread_t self() noexcept;
 void finish(thread *t) noexcept;
 
 // A cancellation point of the calling thread. May not return.
-void test_cancel();
+void test_cancel(thread *t);
+inline void test_cancel() {
+    if (current_thread) test_cancel(current_thread);
+}
 // What of that, a request looks at, has changed. The calling thread.
 void note_cancellation(thread *t) noexcept;
 // The calling thread was told to look, where nothing of ours is under way: if it is to be cancelled at once, it is.
