@@ -24,10 +24,11 @@ void comity_arch_call(void **save, void *stack_top, entry_fn entry, void *a, voi
 // never (stack separation: Iwasaki, section 3.4.2).
 void comity_arch_call_on(void *stack_top, entry_fn entry, void *a, void *b) noexcept;
 
-// Calls fn(arg) on the caller's own stack and saves the caller in *save. It goes on when fn returns, with fn's result, or
-// when somebody on this stack gives up all that stands on it since, by comity_arch_resume(*save, …); then the result
-// is anything.
+// Calls fn(arg) on the caller's own stack and saves the caller in *save, but for the floating-point modes: it finds
+// those that fn leaves. It goes on when fn returns, with fn's result, or when somebody on this stack gives up all that
+// stands on it since, by comity_arch_leave(*save); then the result is anything.
 void *comity_arch_call_here(void **save, void *(*fn)(void *), void *arg) noexcept;
+[[noreturn]] void comity_arch_leave(void *to) noexcept;
 
 // Calls entry(a, b) on the stack that ends at stack_top; the current stack's contents are dead.
 [[noreturn]] void comity_arch_jump_call(void *stack_top, entry_fn entry, void *a, void *b) noexcept;

@@ -11,7 +11,7 @@
 
 #define FRAME 176
 
-#define FRAME_SAVE \
+#define REGISTERS_SAVE \
         sub     sp, sp, #FRAME; .cfi_adjust_cfa_offset FRAME; \
         stp     x29, x30, [sp]; .cfi_rel_offset x29, 0; .cfi_rel_offset x30, 8; \
         stp     x19, x20, [sp, #16]; .cfi_rel_offset x19, 16; .cfi_rel_offset x20, 24; \
@@ -22,17 +22,15 @@
         stp     d8, d9, [sp, #96]; \
         stp     d10, d11, [sp, #112]; \
         stp     d12, d13, [sp, #128]; \
-        stp     d14, d15, [sp, #144]; \
+        stp     d14, d15, [sp, #144]
+
+#define FRAME_SAVE \
+        REGISTERS_SAVE; \
         mrs     x9, fpcr; \
         str     x9, [sp, #160]
 
-#define FRAME_RESTORE \
-        ldr     x9, [sp, #160]; \
-        mrs     x10, fpcr; \
-        cmp     x9, x10; \
-        b.eq    1f; \
-        msr     fpcr, x9; \
-1:      ldp     d14, d15, [sp, #144]; \
+#define REGISTERS_RESTORE \
+        ldp     d14, d15, [sp, #144]; \
         ldp     d12, d13, [sp, #128]; \
         ldp     d10, d11, [sp, #112]; \
         ldp     d8, d9, [sp, #96]; \
@@ -43,6 +41,14 @@
         ldp     x19, x20, [sp, #16]; \
         ldp     x29, x30, [sp]; \
         add     sp, sp, #FRAME; .cfi_adjust_cfa_offset -FRAME
+
+#define FRAME_RESTORE \
+        ldr     x9, [sp, #160]; \
+        mrs     x10, fpcr; \
+        cmp     x9, x10; \
+        b.eq    1f; \
+        msr     fpcr, x9; \
+1:      REGISTERS_RESTORE
 
         .text
 
@@ -148,7 +154,7 @@ comity_arch_call_on:
 comity_arch_call_here:
         .cfi_startproc
         hint    #34
-        FRAME_SAVE
+        REGISTERS_SAVE
         mov     x9, sp
         str     x9, [x0]
         mov     x0, x2
@@ -197,6 +203,21 @@ comity_arch_resume:
         br      x16
         .cfi_endproc
         .size   comity_arch_resume, .-comity_arch_resume
+
+/* void comity_arch_leave(void *to /x0/) */
+        .globl  comity_arch_leave
+        .hidden comity_arch_leave
+        .type   comity_arch_leave, %function
+        .p2align 4
+comity_arch_leave:
+        .cfi_startproc
+        .cfi_def_cfa sp, FRAME
+        hint    #34
+        mov     sp, x0
+        REGISTERS_RESTORE
+        ret
+        .cfi_endproc
+        .size   comity_arch_leave, .-comity_arch_leave
 
 /* void comity_arch_nothing(void *) */
         .globl  comity_arch_nothing

@@ -54,7 +54,7 @@ void run_on_joiner(thread *t, context *joiner) noexcept {
 }
 
 void leave_joiner(thread *t) noexcept {
-    core::arch::comity_arch_resume(std::exchange(t->next, nullptr), core::arch::comity_arch_nothing, nullptr);
+    core::arch::comity_arch_leave(std::exchange(t->next, nullptr));
 }
 
 } // namespace comity
