@@ -45,13 +45,18 @@ void watch_for_overflow() noexcept {
     ::sigaction(SIGSEGV, &ours, nullptr);
 }
 
-void give_signal_stack() noexcept {
+void *give_signal_stack(void *memory) noexcept {
     stack_t now{};
-    if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return;
+    if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return memory;
     stack_t ours{};
-    ours.ss_sp = sys::map_pages(signal_stack_size);
+    ours.ss_sp = memory ? memory : sys::map_pages(signal_stack_size);
     ours.ss_size = signal_stack_size;
     if (ours.ss_sp) ::sigaltstack(&ours, nullptr);
+    return ours.ss_sp;
+}
+
+void free_signal_stack(void *memory) noexcept {
+    if (memory) sys::unmap_pages(memory, signal_stack_size);
 }
 
 } // namespace comity::core

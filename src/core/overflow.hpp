@@ -17,7 +17,9 @@ COMITY_SHARED void name_contexts_by(name_fn f) noexcept;
 // Installs the handler unless the program has one. At start.
 void watch_for_overflow() noexcept;
 
-// Gives the calling kernel thread a signal stack unless it has one. Kept as long as the thread lives.
-void give_signal_stack() noexcept;
+// Gives the calling kernel thread a signal stack unless it has one: `memory`, that of a kernel thread that has ended,
+// or fresh memory if null. Returns which, for free_signal_stack when the thread has ended.
+void *give_signal_stack(void *memory = nullptr) noexcept;
+void free_signal_stack(void *memory) noexcept;
 
 } // namespace comity::core

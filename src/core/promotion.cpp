@@ -2,6 +2,7 @@
 
 #include "core/binding.hpp"
 #include "core/carrier.hpp"
+#include "core/overflow.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "core/tls/block.hpp"
@@ -22,6 +23,7 @@ struct promotion {
     binding place;
     context ground; // the kernel thread's own frame, to which demote switches
     context *c = nullptr;
+    void *signal_stack = nullptr; // of its second kernel thread and those after; null: none yet
     void (*fn)(void *) = nullptr;
     void *arg = nullptr;
     const sys::cpu_set *cpus = nullptr; // where it runs (place_promotion)
@@ -54,8 +56,12 @@ void run_promoted(void *argument) {
     auto *p = static_cast<promotion *>(argument);
     context *c = p->c;
     if (!p->k.slot) init_carrier(&p->k);
-    // In the child of a fork it is another one; else the timers' thread may be reading it.
-    if (const int id = sys::kernel_thread_id(); p->k.kernel_id != id) p->k.kernel_id = id;
+    // In the child of a fork, and after the donor was away, it is another one; else the timers' thread may be reading.
+    if (const int id = sys::kernel_thread_id(); p->k.kernel_id != id) {
+        p->k.kernel_id = id;
+        p->place = {};
+        p->signal_stack = give_signal_stack(p->signal_stack);
+    }
     p->ground.on = &p->k;
     p->ground.tls_base = p->k.tls_base;
     p->ground.fiber.adopt_running(nullptr, 0);
@@ -89,7 +95,7 @@ bool can_promote() noexcept { return select_tls_provider() == tls_provider::dono
 bool prepare_promotion(context *c) noexcept {
     promotion *&p = c->tls->promoted;
     if (!p) p = make_promotion(c);
-    return p;
+    return p && have_kernel_thread(c->tls);
 }
 
 bool promote_caller() noexcept {
@@ -139,6 +145,7 @@ void free_promotion(context *c) noexcept {
     follow_none(&p->k);
     forget(&p->k);
     p->k.transition.fiber.destroy();
+    free_signal_stack(p->signal_stack);
     sys::stack_memory stack = p->k.transition.stack;
     p->~promotion();
     sys::unmap_stack(stack);

@@ -1,18 +1,23 @@
 #include "sys/kernel_thread.hpp"
 #include "sys/cancellation.hpp"
 
+#include <cstdlib>
 #include <ctime>
 #include <initializer_list>
 
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sys/c_library.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/signals.hpp"
+#include "sys/text_file.hpp"
 
 // Since glibc 2.35; <sys/rseq.h> is missing before.
 extern "C" {
@@ -115,6 +120,41 @@ int start_kernel_thread_on(void *bottom, void *top, thread_function function, vo
 void join_kernel_thread(joinable_thread thread) noexcept {
     const uncancelled here;
     real_join()(static_cast<pthread_t>(thread), nullptr);
+}
+
+int start_bare_kernel_thread(void *stack_top, std::uintptr_t base, int (*function)(void *), void *argument) noexcept {
+    constexpr int as_threads = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+    const errno_kept kept;
+    const signals_blocked blocked;
+    const int id = ::clone(function, stack_top, as_threads | CLONE_SETTLS, argument, nullptr, base, nullptr);
+    return id >= 0 ? id : -errno;
+}
+
+void *robust_list() noexcept {
+    const errno_kept kept;
+    void *head = nullptr;
+    std::size_t size = 0;
+    return ::syscall(SYS_get_robust_list, 0, &head, &size) == 0 ? head : nullptr;
+}
+
+void set_robust_list(void *head) noexcept {
+    const errno_kept kept;
+    ::syscall(SYS_set_robust_list, head, sizeof(robust_list_head));
+}
+
+void tell_end_at(int *word) noexcept { ::syscall(SYS_set_tid_address, word); }
+
+std::size_t kernel_thread_limit() noexcept {
+    const errno_kept kept;
+    rlimit of_user{};
+    std::size_t least = ::getrlimit(RLIMIT_NPROC, &of_user) == 0 ? of_user.rlim_cur : RLIM_INFINITY;
+    for (const char *path : {"/proc/sys/kernel/threads-max", "/sys/fs/cgroup/pids.max"}) {
+        line_reader file(path);
+        const char *line = file.next();
+        const std::size_t found = line ? std::strtoull(line, nullptr, 10) : 0; // "max": none
+        if (found != 0 && found < least) least = found;
+    }
+    return least;
 }
 
 std::size_t kernel_thread_overhead() noexcept {

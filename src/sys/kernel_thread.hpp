@@ -30,6 +30,24 @@ int start_kernel_thread_on(void *bottom, void *top, thread_function function, vo
                            joinable_thread &thread) noexcept;
 // Waits until the thread has ended, destructors of its thread-local variables included. Sleeps the kernel thread.
 void join_kernel_thread(joinable_thread thread) noexcept;
+
+// ---- For a thread of the C library's that goes on on another kernel thread than it began on. Where the C library's
+// storage of it is lent, none of this touches that (errno is the caller's own).
+
+// Starts a bare kernel thread of which the C library knows nothing, on the stack that ends at `stack_top`, with the
+// thread-local storage at `base`, and the caller's mask with all blocked that start_kernel_thread_on blocks. Returns
+// its id, or an error number below 0.
+int start_bare_kernel_thread(void *stack_top, std::uintptr_t base, int (*function)(void *), void *argument) noexcept;
+// The list of robust mutexes that the kernel looks through when the calling kernel thread ends; null: none.
+void *robust_list() noexcept;
+void set_robust_list(void *head) noexcept;
+// What the kernel sets to 0, and wakes who waits there, when the calling kernel thread ends; null: nothing.
+void tell_end_at(int *word) noexcept;
+
+// How many kernel threads the process may have at most, with whatever else counts: by ulimit -u, the machine's number
+// of threads, or pids.max where a container sees its own.
+std::size_t kernel_thread_limit() noexcept;
+
 // How much of a thread's memory the C library takes for itself at most: thread-local storage and its own frames.
 std::size_t kernel_thread_overhead() noexcept;
 

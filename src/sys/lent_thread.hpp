@@ -48,4 +48,36 @@ constexpr int wait_private = 128, wake_private = 129; // FUTEX_WAIT and FUTEX_WA
     detail::raw_futex(word, detail::wake_private, INT32_MAX);
 }
 
+// Stores `value` and wakes all who sleep on the word, then ends the calling kernel thread, without its C library. From
+// the store on neither its stack nor the word's memory is used.
+[[noreturn, gnu::always_inline]] inline void lent_leave(std::uint32_t *word, std::uint32_t value) noexcept {
+#if defined(__x86_64__)
+    register long count asm("rdx") = INT32_MAX;
+    asm volatile("movl %[value], (%[word])\n\t"
+                 "movl %[futex], %%eax\n\t"
+                 "syscall\n\t"
+                 "movl %[exit], %%eax\n\t"
+                 "xorl %%edi, %%edi\n\t"
+                 "syscall"
+                 :
+                 : [word] "D"(word), [value] "r"(value), "S"(long{detail::wake_private}),
+                   "r"(count), [futex] "i"(SYS_futex), [exit] "i"(SYS_exit)
+                 : "rax", "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long first asm("x0") = reinterpret_cast<long>(word);
+    register long second asm("x1") = detail::wake_private;
+    register long third asm("x2") = INT32_MAX;
+    asm volatile("stlr %w[value], [x0]\n\t"
+                 "mov x8, %[futex]\n\t"
+                 "svc #0\n\t"
+                 "mov x0, #0\n\t"
+                 "mov x8, %[exit]\n\t"
+                 "svc #0"
+                 : "+r"(first)
+                 : [value] "r"(value), "r"(second), "r"(third), [futex] "i"(SYS_futex), [exit] "i"(SYS_exit)
+                 : "x8", "memory");
+#endif
+    __builtin_unreachable();
+}
+
 } // namespace comity::sys

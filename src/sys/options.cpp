@@ -97,6 +97,10 @@ constexpr option table[] = {
      "Where the thread-local storage of full contexts comes from: `donor` borrows that of sleeping kernel threads, "
      "`glibc` takes it from the C library's allocator.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.tls = static_cast<tls_choice>(n); }},
+    {"COMITY_TLS_THREADS", option_kind::count, 0, 1'000'000, "", "1000, or a quarter of what is allowed",
+     "How many kernel threads sleep at most because their thread-local storage is borrowed. Further full contexts have a kernel "
+     "thread only while they sleep in the kernel or have lost their hart; it is started for that.",
+     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.tls_threads = static_cast<unsigned>(n); }},
     {"COMITY_CHAOS", option_kind::count, 0, UINT64_MAX, "", "0: off",
      "Seed of the chaos scheduler for tests: random steals, delays and migrations, repeatable as far as the kernel allows.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.chaos = n; }},

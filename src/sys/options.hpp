@@ -24,6 +24,7 @@ struct options {
     bool stats = false;
     bool verbose = false;
     tls_choice tls = tls_choice::automatic;
+    unsigned tls_threads = 1000; // kernel threads that sleep for that at most
     bind_choice bind = bind_choice::none;
     bool posix = false; // does `comity run` have Comity serve the program's own threads?
     posix_order order = posix_order::space_efficient;

@@ -105,6 +105,7 @@ void free_tls_block(tls_block *block) noexcept {
 void tls_after_fork(tls_block *running) noexcept {
     generation.fetch_add(1, std::memory_order_relaxed);
     if (running) running->forked = true;
+    donors_after_fork();
 }
 
 } // namespace comity::core

@@ -23,7 +23,7 @@ struct tls_block {
     std::byte *stack_top = nullptr;   // a context may use [stack_bottom, stack_top); 64-byte aligned
     std::byte *stack_bottom = nullptr;
     sys::stack_memory stack; // the mapping around it, for reports of overflow
-    int kernel_id = 0;       // of the kernel thread behind it; a glibc block: 0
+    int kernel_id = 0;       // who runs on it, as its own gettid says; a glibc block: 0
     tls_provider provider = tls_provider::none;
     bool forked = false;           // the process is a fork made on this block: the C library counts on it for ever
     bool used_up = false;          // not for another context: its kernel thread is to end with the one that it has
@@ -55,9 +55,15 @@ void tls_after_fork(tls_block *running) noexcept;
 // ---- Promotion: the donor's own kernel thread goes on with the context. Donors only.
 
 // The donor's kernel thread wakes and calls fn(arg) on its own TLS, above stack_top; there are 12 KiB of stack for
-// that. When fn returns it sleeps again. The donor must be asleep. What was written before is seen by fn.
+// that. When fn returns it sleeps again. The donor must be asleep, or away; then it gets another kernel thread. What
+// was written before is seen by fn.
 void run_on_donor(tls_block *block, void (*fn)(void *), void *arg) noexcept;
-// Is the donor asleep? What fn wrote is then seen.
+// Before that: the donor has a kernel thread, also if it was away. False: there is none to be had.
+bool have_kernel_thread(tls_block *block) noexcept;
+// From now on it has the same one until it is freed, and glibc knows its id. For who runs on the block. False: as
+// above.
+COMITY_SHARED bool keep_kernel_thread(tls_block *block) noexcept;
+// Is the donor asleep, or away? What fn wrote is then seen.
 bool donor_asleep(const tls_block *block) noexcept;
 
 // ---- For tests.

@@ -5,30 +5,66 @@
 #include <cerrno>
 #include <new>
 
+#include "core/arch/switch.hpp"
 #include "core/binding.hpp"
 #include "core/context.hpp"
 #include "core/tls/base.hpp"
+#include "core/tls/glibc_layout.hpp"
 #include "core/tls/sanitized.hpp"
 #include "sys/c_library.hpp"
 #include "sys/clock.hpp"
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
+#include "sys/options.hpp"
+#include "sys/signals.hpp"
 
 namespace comity::core {
 namespace {
 
-// Written by the donor to idle, by others from idle to run or to exit.
-enum donor_state : std::uint32_t { starting, idle, run, exit };
+// Written by the donor to idle or to away, by others from these to run, to exit, or from away to idle.
+enum donor_state : std::uint32_t { starting, idle, run, exit, away };
 
 struct alignas(64) donor : tls_block {
     std::atomic<std::uint32_t> word{starting};
     sys::joinable_thread thread = 0; // written by the creator
     void (*fn)(void *) = nullptr;    // written by the commander before `run`
     void *arg = nullptr;
+    bool on_call = false;            // it is away at times
+    bool at_ease = false;            // it could be, but sleeps, and is counted; the donor's
+    int thread_id = 0;               // of its kernel thread, if it has one
+    void *robust = nullptr;          // the C library's list of robust mutexes
+    void *frame = nullptr;           // the donor's, while it is away
+    std::byte *away_stack = nullptr; // between stack_top and the frame: for the last and the first steps
 };
 
 std::atomic<start_hook> hook_for_start{nullptr};
+
+// ---- Which kernel threads stay
+
+std::atomic<unsigned> sleepers{0}, at_ease{0}; // those of donors that are never away, and others that sleep
+
+// Of each of the two kinds. A quarter of what the kernel allows, since others need kernel threads too.
+unsigned most_sleepers() noexcept {
+    static const unsigned most = [] {
+        const std::uint64_t quarter = sys::kernel_thread_limit() / 4, asked = sys::get_options().tls_threads;
+        return static_cast<unsigned>(quarter < asked ? quarter : asked);
+    }();
+    return most;
+}
+
+bool take_place(std::atomic<unsigned> &of) noexcept {
+    if (of.fetch_add(1, std::memory_order_relaxed) < most_sleepers()) return true;
+    of.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+}
+
+// Owner ids of locked mutexes: above every kernel thread's (4,194,304 at most), within the 30 bits that a futex has.
+int next_id() noexcept {
+    constexpr unsigned first = 0x10000000, count = 0x0fffffff;
+    static std::atomic<unsigned> made{0};
+    return static_cast<int>(first + made.fetch_add(1, std::memory_order_relaxed) % count);
+}
 
 // Lends the TLS until a command comes. Between the two marked points the thread uses nothing of its TLS, nor does a
 // sanitizer for it: the context that has borrowed it may run at any moment.
@@ -39,6 +75,54 @@ COMITY_NEVER_INSTRUMENTED std::uint32_t lend(std::uint32_t *word) noexcept {
     while ((seen = __atomic_load_n(word, __ATOMIC_ACQUIRE)) == idle) // acquire[donor-command]; to here
         sys::lent_wait(word, idle);
     return seen;
+}
+
+// ---- A donor that is away: its kernel thread has ended, without the C library, which goes on knowing the thread. The
+// next kernel thread goes on where the last one left the donor's frame.
+
+COMITY_NEVER_INSTRUMENTED void end_kernel_thread(void *word, void *) {
+    sys::lent_leave(static_cast<std::uint32_t *>(word), away); // release[donor-idle]
+}
+
+COMITY_NEVER_INSTRUMENTED int come_back(void *argument) {
+    arch::comity_arch_resume(static_cast<donor *>(argument)->frame, arch::comity_arch_nothing, nullptr);
+}
+
+// From now on the C library signals the thread no more (its setuid does). It takes an id that is no kernel thread's,
+// which stays: locked mutexes name it.
+void take_own_id(donor *d, const glibc_layout &l) noexcept {
+    constexpr int setuid_is_under_way = 0x40;
+    d->kernel_id = next_id();
+    __atomic_store_n(&field_at<int>(d->base, l.tid), d->kernel_id, __ATOMIC_RELAXED);
+    __sync_synchronize(); // setuid marks all threads, then reads their ids
+    while (__atomic_load_n(&field_at<int>(d->base, l.cancelhandling), __ATOMIC_RELAXED) & setuid_is_under_way)
+        sys::yield_kernel_thread(); // its signal comes, on this stack
+}
+
+// Returns on another kernel thread, when a command has come. Until then the TLS is lent.
+COMITY_NEVER_INSTRUMENTED void be_away(donor *d) noexcept {
+    (void)sys::exchange_mask(~std::uint64_t{0});
+    sys::set_robust_list(nullptr);
+    sys::tell_end_at(nullptr);
+    arch::comity_arch_save_call(&d->frame, d->away_stack, end_kernel_thread, &d->word, nullptr);
+    auto *word = reinterpret_cast<std::uint32_t *>(&d->word);
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == idle) sys::lent_wait(word, idle); // acquire[donor-command]
+}
+
+// What a donor does while its TLS is lent. Who has slept in the kernel may do so again; so far nobody has.
+void rest(donor *d, bool first) noexcept {
+    if (!d->on_call || (!first && take_place(at_ease))) {
+        d->at_ease = d->on_call;
+        tell_release(&d->word);
+        (void)lend(reinterpret_cast<std::uint32_t *>(&d->word));
+        if (d->at_ease) at_ease.fetch_sub(1, std::memory_order_relaxed);
+        return;
+    }
+    be_away(d);
+    d->thread_id = sys::kernel_thread_id();
+    sys::block_as_lent_threads();
+    sys::name_kernel_thread("comity-donor");
+    run_anywhere();
 }
 
 // Below the donor's frame: room for a signal handler (the C library's setuid runs one on every thread, with the whole
@@ -57,23 +141,34 @@ void *donor_main(void *argument) {
     d->base = tls_base();
     sys::unregister_restartable_sequences(reinterpret_cast<void *>(d->base));
     d->current_slot = current_slot();
-    d->kernel_id = sys::kernel_thread_id();
+    d->kernel_id = d->thread_id = sys::kernel_thread_id();
     const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     d->stack_top = reinterpret_cast<std::byte *>((frame - room_below_donor()) & ~std::uintptr_t{63});
-    for (;;) {
-        tell_release(&d->word);
-        (void)lend(reinterpret_cast<std::uint32_t *>(&d->word));
-        if (d->word.load(std::memory_order_acquire) == exit) return nullptr; // acquire[donor-command]
+    constexpr std::size_t for_leaving = 4096;
+    d->away_stack = d->stack_top + for_leaving;
+    const glibc_layout *const layout = d->on_call ? find_glibc_layout() : nullptr;
+    if (d->on_call) {
+        d->robust = sys::robust_list();
+        take_own_id(d, *layout);
+    }
+    for (bool first = true;; first = false) {
+        rest(d, first);
+        if (d->word.load(std::memory_order_acquire) == exit) break; // acquire[donor-command]
         d->fn(d->arg);
     }
+    if (layout) { // for who joins it
+        sys::set_robust_list(d->robust);
+        sys::tell_end_at(&field_at<int>(d->base, layout->tid));
+    }
+    return nullptr;
 }
 
-// Waits until the donor sleeps, or is about to: its TLS may be used.
+// Waits until the donor sleeps or is away, or is about to be: its TLS may be used.
 void await_idle(donor *d) noexcept {
     constexpr int spins = 2000; // the start of a kernel thread takes about as long
     for (int i = 0;; ++i) {
         const std::uint32_t seen = d->word.load(std::memory_order_acquire); // acquire[donor-idle]
-        if (seen == idle) return;
+        if (seen == idle || seen == away) return;
         if (i < spins)
             sys::cpu_relax();
         else
@@ -81,15 +176,34 @@ void await_idle(donor *d) noexcept {
     }
 }
 
-// The donor must be idle.
-void command(donor *d, donor_state what) noexcept {
+// Else the place is taken all the same.
+bool can_be_away() noexcept {
+    if (!tls_sanitized && find_glibc_layout()) return true;
+    sleepers.fetch_add(1, std::memory_order_relaxed);
+    return false;
+}
+
+int refusal() noexcept {
+    const auto hook = hook_for_start.load(std::memory_order_relaxed);
+    return hook ? hook() : 0;
+}
+
+// The donor must be idle, or away: then it gets a kernel thread, whose id is the result, or this fails, with an error
+// number below 0, and nothing has happened. After success the donor may be gone.
+int command(donor *d, donor_state what) noexcept {
+    const bool was_away = d->word.load(std::memory_order_relaxed) == away;
     d->word.store(what, std::memory_order_release); // release[donor-command]
-    sys::futex_wake(d->word);
+    if (!was_away) {
+        sys::futex_wake(d->word);
+        return 0;
+    }
+    const int id = refusal() != 0 ? -EAGAIN : sys::start_bare_kernel_thread(d->away_stack, d->base, come_back, d);
+    if (id < 0) d->word.store(away, std::memory_order_relaxed);
+    return id;
 }
 
 int start(donor *d) noexcept {
-    if (const auto hook = hook_for_start.load(std::memory_order_relaxed))
-        if (const int error = hook()) return error;
+    if (const int error = refusal()) return error;
     return sys::start_kernel_thread_on(d->stack.bottom, d, donor_main, d, d->thread);
 }
 
@@ -110,8 +224,10 @@ tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
     d->stack_bottom = carved.stack.bottom;
     d->provider = tls_provider::donor;
     d->generation = process_generation();
+    d->on_call = !take_place(sleepers) && can_be_away();
     error = start(d);
     if (error != 0) {
+        if (!d->on_call) sleepers.fetch_sub(1, std::memory_order_relaxed);
         sys::unmap_stack(carved.stack);
         errno = kept;
         return nullptr;
@@ -128,7 +244,9 @@ void free_donor_block(tls_block *block) noexcept {
     untell_stack(stack.bottom, stack.size());
     if (d->generation == process_generation()) {
         await_idle(d);
-        command(d, exit);
+        if (!d->on_call) sleepers.fetch_sub(1, std::memory_order_relaxed);
+        // For as long as the kernel refuses one for it to end on.
+        while (command(d, exit) < 0) sys::yield_kernel_thread();
         sys::join_kernel_thread(d->thread);
     }
     sys::unmap_stack(stack);
@@ -140,12 +258,39 @@ void run_on_donor(tls_block *block, void (*fn)(void *), void *arg) noexcept {
         sys::fatal("run_on_donor", "the block has no kernel thread that sleeps");
     d->fn = fn;
     d->arg = arg;
-    command(d, run);
+    if (command(d, run) < 0) sys::fatal("run_on_donor", "no kernel thread is to be had, and none was asked for before");
+}
+
+bool have_kernel_thread(tls_block *block) noexcept {
+    if (block->provider != tls_provider::donor || block->generation != process_generation()) return false;
+    auto *d = static_cast<donor *>(block);
+    if (d->word.load(std::memory_order_relaxed) != away) return true;
+    const int id = command(d, idle);
+    if (id > 0) d->thread_id = id;
+    return id > 0;
+}
+
+// In the C library's descriptor, so that a mutex that it locks names a kernel thread.
+bool keep_kernel_thread(tls_block *block) noexcept {
+    auto *d = static_cast<donor *>(block);
+    if (!have_kernel_thread(block)) return false;
+    if (!d->on_call) return true;
+    d->on_call = false;
+    sleepers.fetch_add(1, std::memory_order_relaxed);
+    field_at<int>(d->base, find_glibc_layout()->tid) = d->thread_id;
+    return true;
+}
+
+void donors_after_fork() noexcept {
+    sleepers.store(0, std::memory_order_relaxed);
+    at_ease.store(0, std::memory_order_relaxed);
 }
 
 bool donor_asleep(const tls_block *block) noexcept {
     if (block->provider != tls_provider::donor || block->generation != process_generation()) return false;
-    return static_cast<const donor *>(block)->word.load(std::memory_order_acquire) == idle; // acquire[donor-idle]
+    const auto *d = static_cast<const donor *>(block);
+    const std::uint32_t seen = d->word.load(std::memory_order_acquire); // acquire[donor-idle]
+    return seen == idle || seen == away;
 }
 
 } // namespace comity::core

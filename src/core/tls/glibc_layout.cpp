@@ -33,13 +33,14 @@ bool find_symbols(glibc_layout &l) noexcept {
     ok = ok && symbol("__ctype_init", l.ctype_init);
     ok = ok && symbol("__call_tls_dtors", l.call_tls_destructors);
     ok = ok && described("_thread_db_pthread_tid", l.tid);
+    ok = ok && described("_thread_db_pthread_cancelhandling", l.cancelhandling);
     ok = ok && described("_thread_db_pthread_specific", l.specific);
     ok = ok && described("_thread_db_pthread_list", l.list);
     if (!ok) return false;
 #if defined(__aarch64__)
     l.descriptor = -static_cast<std::ptrdiff_t>(*size);
 #endif
-    for (std::ptrdiff_t *offset : {&l.tid, &l.specific, &l.list}) *offset += l.descriptor;
+    for (std::ptrdiff_t *offset : {&l.tid, &l.cancelhandling, &l.specific, &l.list}) *offset += l.descriptor;
     // Not described, but beside described ones in every version from 2.31 to 2.41; check_thread looks whether it is so.
     constexpr std::ptrdiff_t specific_entry = 2 * sizeof(void *), specific_entries = 32;
     l.robust_previous = l.tid + 8;

@@ -14,6 +14,7 @@ struct glibc_layout {
     void (*call_tls_destructors)() = nullptr;       // __call_tls_dtors
     std::ptrdiff_t descriptor = 0;                  // struct pthread
     std::ptrdiff_t tid = 0;                         // int: the owner that a locked mutex names
+    std::ptrdiff_t cancelhandling = 0;              // int: 0x40: its setuid is about to signal the thread
     std::ptrdiff_t robust_previous = 0; // void *, then the head of the list of robust mutexes {next, offset, pending}
     std::ptrdiff_t specific = 0;        // void *[32]: tables of pthread_getspecific; the first is in the descriptor
     std::ptrdiff_t first_specific = 0;  //   itself, here

@@ -24,6 +24,7 @@ unsigned process_generation() noexcept;
 tls_provider choose_tls_provider(sys::tls_choice asked) noexcept;
 
 void free_donor_block(tls_block *block) noexcept;
+void donors_after_fork() noexcept; // in the child: there are none
 void free_glibc_block(tls_block *block) noexcept;
 
 } // namespace comity::core

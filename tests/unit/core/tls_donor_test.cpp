@@ -1,6 +1,8 @@
 // What only donors have: a kernel thread, its limits and its promotion.
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
+#include <iterator>
 #include <set>
 #include <thread>
 #include <vector>
@@ -31,6 +33,17 @@ tls_block *must_make() {
     tls_block *block = make_donor_block(stack_size, error);
     EXPECT_NE(block, nullptr) << error;
     return block;
+}
+
+// Has it a kernel thread only now and then (COMITY_TLS_THREADS)? Its id is above all kernel threads' then.
+bool is_on_call(const tls_block *block) { return block->kernel_id > 4'194'304; }
+
+std::size_t kernel_threads() {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+void await_kernel_threads(std::size_t n) {
+    while (kernel_threads() != n) std::this_thread::yield();
 }
 
 void await_sleep(tls_block *block) {
@@ -71,7 +84,10 @@ TEST(donor, is_promoted_to_go_on_with_its_context) {
         block, [](void *v) { reenter(*static_cast<visit *>(v)); }, &s.v);
     await_sleep(block);
     EXPECT_TRUE(s.v.done);
-    EXPECT_EQ(s.second_id, block->kernel_id);
+    if (!is_on_call(block)) {
+        EXPECT_EQ(s.second_id, block->kernel_id);
+    }
+    EXPECT_NE(s.second_id, s.first_id);
     EXPECT_EQ(s.first_self, s.second_self);
     free_tls_block(block);
 }
@@ -89,6 +105,66 @@ TEST(donor, runs_again_and_again_and_loses_no_wakeup) {
         block, [](void *n) { ++*static_cast<int *>(n); }, &count);
     free_tls_block(block); // waits for what still runs
     EXPECT_EQ(count, 2001);
+}
+
+TEST(donor, on_call_has_a_kernel_thread_only_when_it_is_told_to_and_one_id_on_all) {
+    const std::size_t others = kernel_threads();
+    tls_block *block = must_make();
+    if (!is_on_call(block)) {
+        free_tls_block(block);
+        GTEST_SKIP() << "kernel threads stay";
+    }
+    await_kernel_threads(others);
+    struct state {
+        visit v;
+        pthread_mutex_t owned = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+        int unlocked = -1;
+        std::size_t threads = 0;
+    } s;
+    s.v.block = block;
+    s.v.arg = &s;
+    s.v.fn = [](visit &v) {
+        auto &s = *static_cast<state *>(v.arg);
+        EXPECT_EQ(0, pthread_mutex_lock(&s.owned));
+        leave(v);
+        s.threads = kernel_threads();
+        s.unlocked = pthread_mutex_unlock(&s.owned);
+    };
+    enter(s.v);
+    EXPECT_EQ(block->kernel_id, s.owned.__data.__owner);
+    set_donor_start_hook([] { return EAGAIN; });
+    EXPECT_FALSE(have_kernel_thread(block));
+    set_donor_start_hook(nullptr);
+    EXPECT_TRUE(donor_asleep(block));
+    EXPECT_TRUE(have_kernel_thread(block));
+    EXPECT_TRUE(donor_asleep(block));
+    run_on_donor(
+        block, [](void *v) { reenter(*static_cast<visit *>(v)); }, &s.v);
+    await_sleep(block);
+    EXPECT_EQ(others + 1, s.threads);
+    EXPECT_EQ(0, s.unlocked);
+    await_kernel_threads(others);
+    free_tls_block(block);
+    await_kernel_threads(others);
+}
+
+TEST(donor, on_call_ends_as_a_thread_does) {
+    tls_block *block = must_make();
+    struct ends {
+        ~ends() { *word = 1; }
+        int *word = nullptr;
+    };
+    int ended = 0;
+    visit v;
+    v.block = block;
+    v.arg = &ended;
+    v.fn = [](visit &v) {
+        thread_local ends e;
+        e.word = static_cast<int *>(v.arg);
+    };
+    enter(v);
+    free_tls_block(block);
+    EXPECT_EQ(1, ended);
 }
 
 TEST(donor, takes_no_signal) {

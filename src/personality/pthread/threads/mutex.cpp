@@ -2,6 +2,9 @@
 #include "personality/pthread/threads/mutex.hpp"
 #include "sync/lock_spin.hpp"
 
+#include "core/context.hpp"
+#include "core/tls/block.hpp"
+
 namespace comity::posix {
 
 namespace {
@@ -15,6 +18,14 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *, clockid_t, const timespec *)>
     "pthread_mutex_clocklock"};
 
 } // namespace
+
+// The kernel knows owners by the id of their kernel thread. Without one the mutex works, but for that.
+void note_robust() noexcept {
+    thread *t = current_thread;
+    if (!t || t->uses_robust) return;
+    t->uses_robust = true;
+    (void)core::keep_kernel_thread(core::current_context()->tls);
+}
 
 // Has it been taken by the caller before? Then the result says what that means; else -1.
 int mutex::lock_again() noexcept {

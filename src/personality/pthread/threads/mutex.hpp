@@ -52,12 +52,16 @@ private:
     std::atomic<std::uint32_t> waiting_; // who waits for a condition with it
 };
 
+// The caller uses robust mutexes: at its end the kernel tells who waits for one.
+void note_robust() noexcept;
+
 // Null: the C library serves it.
 inline mutex *mutex_in(pthread_mutex_t *m) noexcept {
     mutex &own = in<mutex>(m);
     if (own.is_served()) [[likely]]
         return &own;
-    if (current_thread && own.is_robust()) current_thread->uses_robust = true;
+    if (own.is_robust()) [[unlikely]]
+        note_robust();
     return nullptr;
 }
 
