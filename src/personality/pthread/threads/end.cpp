@@ -118,16 +118,15 @@ COMITY_INTERPOSED void pthread_exit(void *result) {
 COMITY_INTERPOSED int pthread_cancel(pthread_t t) {
     thread *own = thread_of(t);
     if (!own) return next_cancel.get()(t);
-    const std::uint32_t s = own->state.load(std::memory_order_relaxed);
-    if (!(s & thread::in_use)) return ESRCH;
-    if (s & thread::ended) return 0;
-    const int error = comity_thread_cancel(own->handle);
-    if (error != 0) return error == ESRCH ? 0 : error;
-    own->signals.to_be_cancelled.store(true, std::memory_order_relaxed);
-    if (own != current_thread)
-        see_to(own->signals);
-    else
-        cancel_at_once();
+    {
+        const alive target(own);
+        if (!target) return target.is_known() ? 0 : ESRCH;
+        const int error = comity_thread_cancel(own->handle);
+        if (error != 0) return error == ESRCH ? 0 : error;
+        own->signals.to_be_cancelled.store(true, std::memory_order_relaxed);
+        if (own != current_thread) see_to(own->signals);
+    }
+    if (own == current_thread) cancel_at_once();
     return 0;
 }
 

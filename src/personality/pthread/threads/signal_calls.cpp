@@ -38,10 +38,12 @@ void put(signal_set s, sigset_t *to) noexcept {
 // A signal to a thread of ours: 0 or an error number. What is for the caller is delivered before this returns.
 int send_to(thread *t, int signal, int code, sigval value) noexcept {
     if (!is_signal(signal)) return EINVAL;
-    const std::uint32_t s = t->state.load(std::memory_order_relaxed);
-    if (!(s & thread::in_use)) return ESRCH;
-    if (signal == 0 || (s & thread::ended)) return 0;
-    const int error = send(t->signals, info_of(signal, code, value));
+    int error = 0;
+    {
+        const alive target(t);
+        if (!target) return target.is_known() ? 0 : ESRCH;
+        if (signal != 0) error = send(t->signals, info_of(signal, code, value));
+    }
     if (t == current_thread) deliver_here();
     return error;
 }

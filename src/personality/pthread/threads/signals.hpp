@@ -162,7 +162,7 @@ bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info);
 
 enum class signalled_wait : std::uint8_t { done, late, cancelled, signalled };
 
-// As sync::wait_at_or_cancel (or wait_at); `signalled`: a handler has run meanwhile.
+// As sync::wait_at_or_cancel (or wait_at); `signalled`: a handler has run meanwhile, and it is not ready().
 template <bool cancellable, class Ready>
 signalled_wait wait_or_signal(const void *address, Ready ready, std::int64_t deadline) {
     const auto wait = [&](auto until) {
@@ -170,19 +170,20 @@ signalled_wait wait_or_signal(const void *address, Ready ready, std::int64_t dea
         return sync::wait_at(address, until, deadline) ? sync::wait_end::done : sync::wait_end::late;
     };
     receiver *r = receiver_here();
-    sync::wait_end e;
-    if (r) {
+    if (!r) return static_cast<signalled_wait>(wait(ready));
+    for (;;) {
         r->waits_at.store(address, std::memory_order_relaxed);
-        e = wait([&]() noexcept { return ready() || is_due(*r); }); // a fence between the two: seq_cst[address]
+        const auto roused = [&]() noexcept {
+            return ready() || is_due(*r);
+        }; // a fence between the two: seq_cst[address]
+        const sync::wait_end e = wait(roused);
         r->waits_at.store(nullptr, std::memory_order_relaxed);
-        if (is_due(*r)) {
-            deliver(*r);
-            if (e == sync::wait_end::done && !ready()) return signalled_wait::signalled;
-        }
-    } else {
-        e = wait(ready);
+        const std::uint32_t seen = r->handled;
+        if (is_due(*r)) deliver(*r);
+        if (e != sync::wait_end::done || ready()) return static_cast<signalled_wait>(e);
+        if (r->handled != seen) return signalled_wait::signalled;
+        // What it was roused for another receiver has taken, or nothing is done about it.
     }
-    return static_cast<signalled_wait>(e);
 }
 
 // Waits on whatever handlers run. False: the deadline has passed.

@@ -44,9 +44,19 @@ thread *free_threads = nullptr; // by next_free; under memory_lock, as is:
 std::size_t made = 0;           // of the range
 std::atomic<thread *> range{nullptr};
 
+// How many tell a thread something; several threads share one, and the memory of threads that are gone keeps it.
+std::atomic<std::uint32_t> tellers[64];
+std::atomic<std::uint32_t> &tellers_of(const thread *t) noexcept {
+    return tellers[reinterpret_cast<std::uintptr_t>(t) / sizeof(thread) % 64];
+}
+
 __attribute__((constructor)) void at_load() noexcept {
     sys::find_all_next();
-    if (!sys::at_fork([] { memory_lock.lock(); }, [] { memory_lock.unlock(); }, [] { memory_lock.unlock(); }))
+    const auto in_child = [] {
+        memory_lock.unlock();
+        for (std::atomic<std::uint32_t> &n : tellers) n.store(0, std::memory_order_relaxed); // they are not there
+    };
+    if (!sys::at_fork([] { memory_lock.lock(); }, [] { memory_lock.unlock(); }, in_child))
         sys::warn("no memory to prepare for fork: a child process must not create threads");
 }
 
@@ -258,6 +268,12 @@ thread *thread_of(pthread_t t) noexcept {
     return first && p >= first && p < first + most_threads ? p : nullptr;
 }
 
+alive::alive(const thread *t) noexcept : count_(tellers_of(t)) {
+    count_.fetch_add(1, std::memory_order_seq_cst);    // seq_cst[posix-alive]
+    state_ = t->state.load(std::memory_order_seq_cst); // seq_cst[posix-alive]
+}
+alive::~alive() { count_.fetch_sub(1, std::memory_order_seq_cst); } // seq_cst[posix-alive]
+
 // A thread of Comity's that is none of ours has other data.
 thread *thread_on(const core::context *c) noexcept {
     auto *handle = static_cast<comity_thread *>(c->runs);
@@ -298,8 +314,9 @@ void finish(thread *t) noexcept {
     come_home();
     count_living(-1); // it may be the end of the process
     current_thread = nullptr;
-    const std::uint32_t before =
-        t->state.fetch_or(thread::ended, std::memory_order_acq_rel); // acq_rel[posix-thread-state]
+    // seq_cst[posix-alive], acq_rel[posix-thread-state]
+    const std::uint32_t before = t->state.fetch_or(thread::ended, std::memory_order_seq_cst);
+    while (tellers_of(t).load(std::memory_order_seq_cst) != 0) sys::yield_kernel_thread(); // seq_cst[posix-alive]
     if (before & thread::awaited) sync::wake_all_at(t);
     if (before & thread::detached) give_back_memory(t);
 }

@@ -48,6 +48,22 @@ extern __thread thread *current_thread __attribute__((tls_model("initial-exec"))
 
 // Null: it is none of ours.
 thread *thread_of(pthread_t t) noexcept;
+
+// While one lives that is true, the thread does not end, so that its memory stays its own: for who tells it something.
+// It must not switch meanwhile. README.md, "A thread".
+class alive {
+public:
+    explicit alive(const thread *t) noexcept;
+    ~alive();
+    alive(const alive &) = delete;
+    alive &operator=(const alive &) = delete;
+    explicit operator bool() const noexcept { return (state_ & (thread::in_use | thread::ended)) == thread::in_use; }
+    bool is_known() const noexcept { return state_ & thread::in_use; } // else nobody has this handle
+
+private:
+    std::atomic<std::uint32_t> &count_;
+    std::uint32_t state_;
+};
 inline pthread_t handle_of(thread *t) noexcept { return reinterpret_cast<pthread_t>(t); }
 
 // The one whose function a context of the scheduler's executes, or null.
