@@ -24,7 +24,7 @@ CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contender
               "ompsync": peers.tasks_contenders, "npb": peers.lasting_contenders, "fftw": peers.compilers_contenders,
               "figures": peers.series_contenders, "posix": registry_posix.contenders}
 # Plots beside that of the bars.
-CURVES = {"threads": curves.draw, "figures": figures.draw_thesis, "fftw": figures.draw_fftw}
+CURVES = {"threads": curves.draw, "figures": figures.draw_thesis, "fftw": figures.draw_fftw, "posix": figures.draw_posix}
 REPOSITORY = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
 

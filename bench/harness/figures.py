@@ -1,10 +1,12 @@
-"""The plots over numbers of threads: figures 4.7 to 4.13 of the thesis of Iwasaki, and FFTW's plans (5.6 to 5.12)."""
+"""The plots over numbers of threads: figures 4.7 to 4.13 of the thesis of Iwasaki, and FFTW's plans (5.6 to 5.12); figures 5, 7, 9 and 11 of Narlikar and
+Blelloch."""
 from __future__ import annotations
 
 import os
 from pathlib import Path
 from typing import List, Mapping, Tuple
 
+from . import registry_posix
 from .lines import Panel, curves_of, draw_figure
 from .model import Contender
 from .registry_figures import FIGURES, contenders_of, point_name
@@ -40,3 +42,20 @@ def draw_fftw(folder: Path, contenders: Mapping[str, Contender], results: Result
               for stem, title in (("fftw-2d-16", "16 transforms of 256², two at a time"), ("fftw-2d-3", "3 transforms of 256², two at a time"),
                                   ("fftw-3d", "one transform of 64³"))]
     return ["fftw-over-threads.png"] if draw_figure(folder / "fftw-over-threads.png", f"FFTW\n{caption}", panels, contenders) else []
+
+
+def draw_posix(folder: Path, contenders: Mapping[str, Contender], results: Results, caption: str) -> List[str]:
+    """What the paper draws over processors, over harts; figure 7 has the orders side by side that 5 and 9 have the first of."""
+    present = [name for name in registry_posix.ORDERS if name in contenders]
+
+    def over_harts(title: str, program: str, metric: str, unit: str) -> Panel:
+        return Panel(title, curves_of(results, present, registry_posix.HARTS, lambda n: registry_posix.point_name(program, metric, n)), "harts", unit, 2)
+
+    panels = [over_harts("5a, 7a: matrices of 1024²", "matmul", "seconds", "seconds"),
+              over_harts("5b, 7b: matrices of 1024²", "matmul", "heap_mb", "heap at most, MB"),
+              over_harts("7: matrices of 1024²", "matmul", "alive", "threads that live, at most"),
+              over_harts("9a: fast multipole method", "fmm", "heap_mb", "heap at most, MB"),
+              over_harts("9b: decision tree", "decision_tree", "heap_mb", "heap at most, MB"),
+              Panel("11: volume rendering", curves_of(results, ["glibc", *present], registry_posix.TILES, lambda tiles: f"posix-tiles-{tiles}"), "tiles a thread",
+                    "seconds", 10)]
+    return ["posix-figures.png"] if draw_figure(folder / "posix-figures.png", f"Narlikar and Blelloch 1998\n{caption}", panels, contenders) else []

@@ -78,6 +78,7 @@ class Case:
     quick_too: bool = True  # False: left out by --quick
     regions: int = 0  # above zero: it understands --regions, and so many are enough for a count of instructions
     counted: Sequence[str] = ()  # arguments for that count
+    environment: Mapping[str, str] = field(default_factory=dict)  # over a variant's
 
 
 @dataclass(frozen=True)

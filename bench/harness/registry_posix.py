@@ -12,6 +12,7 @@ TIMES = "The seven programs: time (figure 8)"
 ALIVE = "The seven programs: threads that live at once, at most (figure 7)"
 HEAP = "The seven programs: heap, at most (figures 5 and 9)"
 GRAIN = "Volume rendering by tiles of a thread (figure 11)"
+POINTS = "The points of figures 5, 7 and 9"
 TREE = "A tree of 9,331 threads of a mebibyte"
 
 ORDERS = {"comity": "space_efficient", "comity-deques": "df_deques", "comity-fifo": "fifo", "comity-lifo": "lifo", "comity-stealing": "work_stealing"}
@@ -55,6 +56,22 @@ def _program(name: str, many: bool, coarse: bool = False, memory: bool = False, 
 UNCONTENDED = [Bar("ratio_at_most", 1.1, "glibc")]
 CONTENDED = [Bar("ratio_at_most", 1, "glibc")]
 
+# The points of figures 5, 7 and 9: a program on so many harts. One record of a process holds all the metrics.
+HARTS = (1, 2, 4, 8)
+ON_HARTS = ("matmul", "fmm", "decision_tree")
+TILES = (4, 10, 60, 130, 500)
+
+
+def point_name(program: str, metric: str, harts: int) -> str:
+    return f"posix-{program}-on-{harts}-{metric}"
+
+
+def _points(program: str, harts: int) -> List[Case]:
+    return [Case(point_name(program, metric, harts), f"{program} on {harts}", POINTS, f"posix/{program}", [], list(ORDERS), metric, unit,
+                 sampled=False, shown=False, rounds=2, together=f"{program}-on-{harts}", environment={"COMITY_HARTS": str(harts)})
+            for metric, unit in (("seconds", "s"), ("alive", "threads"), ("heap_mb", "MB"))]
+
+
 CASES = [
     _operation("create", "creation and join", [Bar("at_most", 1500)]),
     _operation("create-many", "creation and join, 64 at a time", [Bar("at_most", 1500)]),
@@ -71,13 +88,15 @@ CASES = [
     *_program("sparse", True, coarse=True),
     *_program("volume", False, coarse=True),
     *[Case(f"posix-tiles-{tiles}", f"{tiles} tiles a thread", GRAIN, "posix/volume", ["--tiles", str(tiles)],
-           ["glibc", "comity", "comity-fifo"], "seconds", "s", sampled=False) for tiles in (4, 10, 60, 130, 500)],
+           ["glibc", "comity", "comity-fifo"], "seconds", "s", sampled=False) for tiles in TILES],
+    *[case for program in ON_HARTS for harts in HARTS for case in _points(program, harts)],
     Case("posix-tree", "resident at most", TREE, "posix/tree", [], ["glibc", *ORDERS], "rss_mb", "MB", [Bar("at_most", 120)], ["seconds"], sampled=False),
 ]
 
 EXPLANATION = (
     "The programs are plain C on POSIX threads ([examples/pthreads](../examples/pthreads/README.md)), the same binary for all; *coarse*: one thread for each of two processors; *serial*: calls instead "
-    "of threads. *8 harts*: as many on however many cores there are, for the bars of memory. The heap is what the program has allocated, without stacks."
+    "of threads. *8 harts*: as many on however many cores there are, for the bars of memory. The heap is what the program has allocated, without stacks. Figures 5, 7, 9 and 11 of the paper, over "
+    "harts and over the tiles of a thread, are redrawn [below the other one](images/posix-figures.png); with more harts than cores they tell of memory, not of speed."
 )
 
 POSIX_SUITE = Suite("posix", "POSIX threads on Comity", CASES, baseline="glibc", explanation=EXPLANATION)

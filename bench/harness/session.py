@@ -138,7 +138,7 @@ class Session:
             command += case.quick
         if self.settings.patience > 0:
             quiet.wait(self.settings.patience)
-        run = run_program(command, variant.environment, timeout, None if case.program.startswith("/") else variant.runtime)
+        run = run_program(command, {**variant.environment, **case.environment}, timeout, None if case.program.startswith("/") else variant.runtime)
         if run.failure is None and case.metric not in run.record:
             return Run(failure=f"printed no {case.metric}")
         return run
