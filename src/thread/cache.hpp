@@ -39,14 +39,13 @@ struct context_list {
         first = c;
         count.store(size() + 1, std::memory_order_relaxed);
     }
-    core::context *pop() noexcept {
+    core::context *drop_first() noexcept {
         core::context *c = first;
-        if (c) {
-            first = c->next;
-            count.store(size() - 1, std::memory_order_relaxed);
-        }
+        first = c->next;
+        count.store(size() - 1, std::memory_order_relaxed);
         return c;
     }
+    core::context *pop() noexcept { return first ? drop_first() : nullptr; }
     void forget_all() noexcept {
         first = nullptr;
         count.store(0, std::memory_order_relaxed);

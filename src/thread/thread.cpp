@@ -80,18 +80,20 @@ void take_turns(const comity_thread_attr_t &a) noexcept {
     return s->affinity_of(c);
 }
 
-// A parent that is bound to its kernel thread, or stands where nothing can be stopped, cannot wait in the queue. One
-// with an affinity must not be taken from there by everybody.
+// A parent that is bound to its kernel thread, or stands where nothing can be stopped, cannot wait in the queue.
+bool may_wait_in_queue(const unit_scheduler *s, const context *parent) noexcept {
+    return !parent->home && parent->owner == s && parent != &parent->on->transition;
+}
+
+// One with an affinity must not be taken from there by everybody.
 bool may_start_child(const unit_scheduler *s, const context *parent) noexcept {
-    return !parent->home && parent->owner == s && parent != &parent->on->transition &&
-           !(s->has_affinities() && has_affinity(s, parent));
+    return may_wait_in_queue(s, parent) && !(s->has_affinities() && has_affinity(s, parent));
 }
 
 int start_child(thread *t, carrier *k) noexcept {
     int error = 0;
     if (!how(t).eager && !(t->c = take_context(t, k, error))) return error;
-    how(t).start(t, k->current);
-    return 0;
+    return how(t).start(t, k->current);
 }
 
 // The thread goes, or stands again where it was prepared.
@@ -154,35 +156,62 @@ template <bool was_prepared> int launch(thread *t, carrier *k, slot *w) noexcept
     return s->could_use_harts() ? call_help(s) : 0;
 }
 
-// Eager and child-first techniques, with plain attributes.
-template <bool child_first>
-[[gnu::always_inline]] inline int create_with_context(comity_thread_t **out, const comity_thread_attr_t &a,
-                                                      void *(*fn)(void *), void *arg, slot *w) noexcept {
+// A thread with plain attributes that waits in the hart's queue. eager: it has its context from now on.
+template <bool eager>
+[[gnu::always_inline]] inline int create_in_queue(comity_thread_t **out, const comity_thread_attr_t &a,
+                                                  void *(*fn)(void *), void *arg, slot *w,
+                                                  run_function_t run) noexcept {
+    if (!fn || !out) [[unlikely]]
+        return EINVAL;
     hart_cache &own = cache_of(*w);
-    const technique &h = techniques[a.technique];
-    unit_scheduler *const s = w->owner;
-    context *const parent = core::current_context();
-    const bool starts = child_first && may_start_child(s, parent), takes_context = h.eager || starts;
     thread *t = own.descriptors.first;
-    if (!fn || !out || !t || (takes_context && !own.contexts[0].first) || (child_first && is_turn(w->created)))
-        [[unlikely]]
+    if (!t || (eager && !own.contexts[0].first)) [[unlikely]]
         return create_slowly(out, a, fn, arg);
     own.descriptors.drop_first();
-    if (takes_context) t->c = own.contexts[0].pop();
-    t->mark_as(h.eager ? thread::that_has_context : 0);
-    dress_plainly(t, s, a, h.run, fn);
+    if constexpr (eager) t->c = own.contexts[0].drop_first();
+    unit_scheduler *const s = w->owner;
+    t->mark_as(eager ? thread::that_has_context : 0);
+    dress_plainly(t, s, a, run, fn);
     t->value = arg;
-    *out = t; // before it runs: child-first it may be over when it has been started
-    if (!starts) return push_new(t, w, s);
-    w->add_created();
-    h.start(t, parent);
-    return 0;
+    *out = t;
+    return push_new(t, w, s);
 }
 
-[[gnu::noinline]] int create_with_context(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
-                                          void *arg, slot *w) noexcept {
-    return techniques[a.technique].start ? create_with_context<true>(out, a, fn, arg, w)
-                                         : create_with_context<false>(out, a, fn, arg, w);
+// One that starts at once, with the caller in the queue. It is not the caller's turn to let others go on.
+[[gnu::always_inline]] inline int create_and_start(comity_thread_t **out, const comity_thread_attr_t &a,
+                                                   void *(*fn)(void *), void *arg, slot *w, context *parent) noexcept {
+    hart_cache &own = cache_of(*w);
+    const technique &h = techniques[a.technique];
+    thread *t = own.descriptors.first;
+    if (!fn || !out || !t || !own.contexts[0].first) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    own.descriptors.drop_first();
+    t->c = own.contexts[0].drop_first();
+    t->mark_as(h.eager ? thread::that_has_context : 0);
+    dress_plainly(t, w->owner, a, h.run, fn);
+    t->value = arg;
+    *out = t; // before it runs: it may be over when it has been started
+    w->add_created();
+    return h.start(t, parent);
+}
+
+// The caller creates a thread of a child-first technique with plain attributes.
+COMITY_HOT [[gnu::noinline]] int create_child_first(comity_thread_t **out, const comity_thread_attr_t &a,
+                                                    void *(*fn)(void *), void *arg, slot *w) noexcept {
+    if (is_turn(w->created) || w->owner->has_affinities()) [[unlikely]]
+        return create_slowly(out, a, fn, arg);
+    context *const parent = core::current_context();
+    if (may_wait_in_queue(w->owner, parent)) [[likely]]
+        return create_and_start(out, a, fn, arg, w, parent);
+    const technique &h = techniques[a.technique];
+    return h.eager ? create_in_queue<true>(out, a, fn, arg, w, h.run)
+                   : create_in_queue<false>(out, a, fn, arg, w, h.run);
+}
+
+// The same for an eager one.
+COMITY_HOT [[gnu::noinline]] int create_eager(comity_thread_t **out, const comity_thread_attr_t &a, void *(*fn)(void *),
+                                              void *arg, slot *w) noexcept {
+    return create_in_queue<true>(out, a, fn, arg, w, techniques[a.technique].run);
 }
 
 // ---- Join
@@ -363,20 +392,9 @@ COMITY_HOT int comity_thread_create(comity_thread_t **out, const comity_thread_a
         return create_slowly(out, a, fn, arg);
     const run_function_t run = runs_without_context[a.technique];
     if (!run) [[unlikely]]
-        return create_with_context(out, a, fn, arg, w);
-    if (!fn || !out) [[unlikely]]
-        return EINVAL;
-    descriptor_list &free = cache_of(*w).descriptors;
-    thread *t = free.first;
-    if (!t) [[unlikely]]
-        return create_slowly(out, a, fn, arg);
-    free.drop_first();
-    unit_scheduler *const s = w->owner;
-    t->mark_as(0);
-    dress_plainly(t, s, a, run, fn);
-    t->value = arg;
-    *out = t;
-    return push_new(t, w, s);
+        return techniques[a.technique].start ? create_child_first(out, a, fn, arg, w)
+                                             : create_eager(out, a, fn, arg, w);
+    return create_in_queue<false>(out, a, fn, arg, w, run);
 }
 
 COMITY_HOT int comity_thread_join(comity_thread_t *handle, void **result) {

@@ -91,8 +91,9 @@ struct technique {
     // The calling context joins a thread that it took back from its queue: runs it, and returns when it has ended.
     // Null: then none is taken back.
     void (*run_for)(thread *t, core::context *joiner) noexcept;
-    // Starts the thread at its creation, and the parent waits in a queue meanwhile. Null: parent-first techniques.
-    void (*start)(thread *t, core::context *parent) noexcept;
+    // Starts the thread at its creation, and the parent waits in a queue meanwhile; 0, which the creation returns.
+    // Null: parent-first techniques.
+    int (*start)(thread *t, core::context *parent) noexcept;
     bool eager; // the context belongs to the thread from its creation until it is disposed of, not from start to end
 };
 

@@ -19,7 +19,7 @@ namespace {
 }
 
 // On the thread's stack: the parent is off its own, and may go on elsewhere from now on.
-void expose_parent(thread *t) noexcept {
+[[gnu::always_inline]] inline void expose_parent(thread *t) noexcept {
     t->next->run = core::resume_unit;
     if (!t->owner->push_parent(*work_of(t->c->on), t->next)) [[unlikely]]
         give_way(t, core::context_of(t->next));
@@ -41,19 +41,21 @@ void returning_main(void *argument) noexcept {
 
 } // namespace
 
-void start_by_switch(thread *t, context *parent) noexcept {
+int start_by_switch(thread *t, context *parent) noexcept {
     t->next = &parent->self;
     core::switch_start(parent, own_context(t), leaving_main, t, core::arch::comity_arch_nothing, nullptr);
+    return 0;
 }
 
-void start_by_call(thread *t, context *parent) noexcept {
+int start_by_call(thread *t, context *parent) noexcept {
     t->next = &parent->self;
     if (parent->on->guest) [[unlikely]]
         core::keep_guest_stack(parent->on); // a thief may resume the parent, or who waits for it, while the child runs
-    if (!core::call(parent, own_context(t), returning_main, t)) return;
+    if (!core::call(parent, own_context(t), returning_main, t)) return 0;
     part_from_context(t, parent->on);
     if (context *waiter = publish_end(t, parent->on)) [[unlikely]]
         core::unblock(waiter);
+    return 0;
 }
 
 } // namespace comity

@@ -53,8 +53,6 @@ void run_on_joiner(thread *t, context *joiner) noexcept {
     work_of(joiner->on)->add_ended();
 }
 
-void leave_joiner(thread *t) noexcept {
-    core::arch::comity_arch_leave(std::exchange(t->next, nullptr));
-}
+void leave_joiner(thread *t) noexcept { core::arch::comity_arch_leave(std::exchange(t->next, nullptr)); }
 
 } // namespace comity

@@ -37,7 +37,10 @@ inline core::context *get_plain_context(thread *t, core::carrier *k) noexcept {
 
 // The thread has left its context for good.
 inline void part_from_context(thread *t, core::carrier *k) noexcept {
-    if (!t->has(thread::that_has_context)) give_back_context(t->c, t->stack_size, t->own_tls(), k);
+    if (!t->has(thread::that_has_context | thread::that_is_special)) [[likely]]
+        give_back_plain_context(t->c, k);
+    else if (!t->has(thread::that_has_context))
+        give_back_context(t->c, t->stack_size, t->own_tls(), k);
 }
 
 // ---- The end
@@ -153,8 +156,8 @@ void run_where_it_pays(thread *t, core::context *joiner) noexcept;
 
 // ---- technique::start: child-first
 
-void start_by_switch(thread *t, core::context *parent) noexcept;
-void start_by_call(thread *t, core::context *parent) noexcept;
+int start_by_switch(thread *t, core::context *parent) noexcept;
+int start_by_call(thread *t, core::context *parent) noexcept;
 
 // Does the thread, which runs, do so on the stack of the context that joins it?
 inline bool is_on_joiner(const thread *t) noexcept { return t->join.get() == reinterpret_cast<std::uintptr_t>(t->c); }
