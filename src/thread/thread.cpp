@@ -415,9 +415,9 @@ int comity_thread_detach(comity_thread_t *handle) {
 }
 
 void comity_thread_yield(void) {
-    const carrier *k = core::current_carrier();
-    if (slot *w = k ? work_of(k) : nullptr; w && k->current->owner == w->owner)
-        w->owner->hooks->units->yield(w->owner, k->current);
+    const slot *w = work_here();
+    context *c = core::current_context();
+    if (w && c->owner == w->owner) w->owner->hooks->units->yield(w->owner, c);
 }
 
 void comity_thread_exit(void *result) {
