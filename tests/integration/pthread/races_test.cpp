@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -97,6 +98,36 @@ TEST_F(with_signals, that_another_sleeper_takes_end_no_sleep) {
     stop = true;
     for (const pthread_t t : threads) pthread_join(t, nullptr);
     EXPECT_EQ(0, early);
+}
+
+// It has the memory of the process, but not its signals (a debugger starts programs so).
+TEST_F(with_signals, are_not_changed_by_the_child_of_a_vfork) {
+    auto nothing = [] {};
+    pthread_join(start(nothing), nullptr);
+    block();
+    int status = 0;
+    const pid_t child = vfork();
+    if (child == 0) {
+        struct sigaction usual {
+        }, was{};
+        usual.sa_handler = SIG_DFL;
+        const bool told = sigaction(SIGUSR1, &usual, &was) == 0 && was.sa_handler == count;
+        sigset_t all, none;
+        sigemptyset(&none);
+        const bool blocked = sigprocmask(SIG_SETMASK, &none, &all) == 0 && sigismember(&all, SIGUSR1) == 1;
+        _exit(told && blocked ? 7 : 8);
+    }
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_EQ(7, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    EXPECT_EQ(1, sigismember(&now, SIGUSR1));
+    const int before = handled;
+    kill(getpid(), SIGUSR1);
+    EXPECT_EQ(before, handled);
+    sigdelset(&now, SIGUSR1);
+    pthread_sigmask(SIG_SETMASK, &now, nullptr);
+    EXPECT_EQ(before + 1, handled);
 }
 
 // The request comes as its thread ends, and the next thread has the same memory: it is another's.

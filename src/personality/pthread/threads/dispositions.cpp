@@ -3,6 +3,7 @@
 #include "core/spinlock.hpp"
 #include "personality/pthread/threads/object.hpp"
 #include "personality/pthread/threads/signals.hpp"
+#include "personality/pthread/threads/vfork.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
@@ -258,12 +259,29 @@ void routing_after_fork() noexcept {
     for (arrival &a : arrivals) a.state.store(arrival::free, std::memory_order_relaxed);
 }
 
+namespace {
+
+// By the kernel alone; what the child has not set is as in its parent.
+int set_in_child(int signal, const struct sigaction *to, struct sigaction *before) noexcept {
+    vforked_child &c = this_vforked_child();
+    struct sigaction was {};
+    if (next_sigaction.get()(signal, to, &was) != 0) return -1;
+    lock.lock();
+    if (before) *before = is_claimed(signal) && !(c.actions & set_of(signal)) ? actions[signal] : was;
+    lock.unlock();
+    if (to) c.actions |= set_of(signal);
+    return 0;
+}
+
+} // namespace
+
 } // namespace comity::posix
 
 using namespace comity::posix;
 
 COMITY_INTERPOSED int sigaction(int signal, const struct sigaction *to, struct sigaction *before) noexcept {
     if (!routing.load(std::memory_order_relaxed) || !is_routed(signal)) return next_sigaction.get()(signal, to, before);
+    if (in_vforked_child()) return set_in_child(signal, to, before);
     if (to) claim(set_of(signal));
     lock.lock();
     struct sigaction was {};

@@ -1,6 +1,7 @@
 // New programs. They inherit the mask of the kernel's thread, which is open, or closed where storage is lent; so that
 // thread gets the calling thread's own mask for as long as the call takes.
 #include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/vfork.hpp"
 
 #include <cstdarg>
 #include <cstdio>
@@ -29,6 +30,7 @@ COMITY_NEXT_SYMBOL next<std::FILE *(*)(const char *, const char *)> next_popen{"
 class own_mask {
 public:
     own_mask() noexcept : r_(receiver_here()) {
+        if (r_ && in_vforked_child() && this_vforked_child().has_mask) r_ = nullptr; // the kernel's is its own
         if (!r_) return;
         sigset_t own;
         sigemptyset(&own);

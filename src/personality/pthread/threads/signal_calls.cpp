@@ -1,6 +1,7 @@
 // Sending signals, masks, and waiting for signals.
 #include "personality/pthread/threads/signals.hpp"
 #include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/vfork.hpp"
 
 #include <unistd.h>
 
@@ -51,7 +52,8 @@ int send_to(thread *t, int signal, int code, sigval value) noexcept {
 // The whole process, as kill. True: it was for us; `result` is an error number.
 bool send_to_own_process(pid_t pid, int signal, int code, sigval value, int &result) {
     receiver *r = settled_receiver_here();
-    if (!r || pid != ::getpid() || signal == 0 || !is_routed(signal) || !is_claimed(signal)) return false;
+    if (!r || pid != ::getpid() || signal == 0 || !is_routed(signal) || !is_claimed(signal) || in_vforked_child())
+        return false;
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
     result = 0;
@@ -60,6 +62,18 @@ bool send_to_own_process(pid_t pid, int signal, int code, sigval value, int &res
     result = send_to_process(info_of(signal, code, value));
     deliver_here();
     return true;
+}
+
+// The child of a vfork has a kernel thread of its own, which has its mask from the first change on.
+int change_mask_of_child(const receiver &parents, int how, const sigset_t *to, sigset_t *before) noexcept {
+    vforked_child &c = this_vforked_child();
+    if (!c.has_mask) {
+        sigset_t now;
+        put(parents.blocked.load(std::memory_order_relaxed), &now);
+        next_sigmask.get()(SIG_SETMASK, &now, nullptr);
+        c.has_mask = true;
+    }
+    return next_sigmask.get()(how, to, before);
 }
 
 int change_mask(receiver &r, int how, const sigset_t *to, sigset_t *before) noexcept {
@@ -165,7 +179,8 @@ COMITY_INTERPOSED int pthread_sigqueue(pthread_t t, int signal, const sigval val
 
 COMITY_INTERPOSED int raise(int signal) noexcept {
     receiver *r = settled_receiver_here();
-    if (!r || !is_signal(signal) || signal == 0 || !is_routed(signal)) return next_raise.get()(signal);
+    if (!r || !is_signal(signal) || signal == 0 || !is_routed(signal) || in_vforked_child())
+        return next_raise.get()(signal);
     const int error = send(*r, info_of(signal, SI_TKILL));
     deliver_here();
     return error == 0 ? 0 : fail(error);
@@ -187,6 +202,7 @@ COMITY_INTERPOSED int sigqueue(pid_t pid, int signal, const sigval value) noexce
 COMITY_INTERPOSED int pthread_sigmask(int how, const sigset_t *to, sigset_t *before) noexcept {
     receiver *r = settled_receiver_here();
     if (!r) return next_sigmask.get()(how, to, before);
+    if (in_vforked_child()) return change_mask_of_child(*r, how, to, before);
     const int error = change_mask(*r, how, to, before);
     deliver_here();
     return error;
