@@ -141,19 +141,31 @@ void child_after_fork() noexcept {
     sleeps_until = awake;
     lock.unlock();
     state.store(thread_state::none, std::memory_order_relaxed);
-    if (heap.earliest()) start_thread(); // the only thread there is: nobody else touches the heap
 }
 
-// Not when the library is loaded: in a child the handlers run in the order in which they were registered, and the
-// thread that ours starts must find everything else in order.
-void watch_forks() {
-    if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
-        sys::warn("no memory to prepare for fork: in a child process nothing wakes at its deadline");
+bool ensure_thread() noexcept;
+void start_again() noexcept {
+    lock.lock();
+    const bool any = heap.earliest();
+    lock.unlock();
+    if (any) ensure_thread();
 }
-sys::once watching_forks;
+
+constexpr const char *no_memory = "no memory to prepare for fork: in a child process nothing wakes at its deadline";
+sys::once watching_forks, starting_again;
+
+void watch_forks() {
+    if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork)) sys::warn(no_memory);
+}
+// With the first deadline: in a child the handlers run in the order in which they were registered, and the thread must
+// find everything else in order.
+void start_in_children() {
+    if (!sys::at_fork(nullptr, nullptr, start_again)) sys::warn(no_memory);
+}
 
 bool ensure_thread() noexcept {
-    watching_forks.run(watch_forks);
+    hold_timers_in_forks();
+    starting_again.run(start_in_children);
     for (;;) {
         thread_state seen = thread_state::none;
         if (state.compare_exchange_strong(seen, thread_state::starting,
@@ -165,6 +177,8 @@ bool ensure_thread() noexcept {
 }
 
 } // namespace
+
+void hold_timers_in_forks() noexcept { watching_forks.run(watch_forks); }
 
 bool arm(timer &t) noexcept {
     if (state.load(std::memory_order_acquire) != thread_state::there && // acquire[timers-start]

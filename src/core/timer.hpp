@@ -44,6 +44,10 @@ private:
 // is to be had that could wait for it, and nothing happened. Any thread; never switches.
 [[nodiscard]] COMITY_SHARED bool arm(timer &t) noexcept;
 
+// A fork holds the timers' lock from now on, inside of what handlers do that are registered later. Else from the first
+// deadline on. Any thread.
+COMITY_SHARED void hold_timers_in_forks() noexcept;
+
 // After it nothing refers to the timer. True: it was still queued, and `expired` will not be called. False: `expired`
 // has returned. Any thread but the timers'; never switches.
 COMITY_SHARED bool cancel(timer &t) noexcept;

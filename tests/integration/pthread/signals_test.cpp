@@ -562,3 +562,115 @@ TEST(programs, that_a_thread_starts_have_its_mask) {
     EXPECT_EQ("SigBlk:\t0000000000000800\n", of_exec);
     EXPECT_EQ("SigBlk:\t0000000000000800\n", of_spawn);
 }
+
+namespace {
+
+// What a child process returns; it is killed after a while.
+template <class F> pid_t child_that(F f) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        _exit(f());
+    }
+    return child;
+}
+int result_of(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+} // namespace
+
+TEST(forks, leave_a_child_that_takes_signals_while_it_waits) {
+    auto nothing = [] {};
+    pthread_join(start(nothing), nullptr);
+    const with_handler h(SIGUSR1);
+    const pid_t child = child_that([] {
+        while (sem_wait(&posted) != 0) {
+        }
+        return handled == 1 ? 0 : 1;
+    });
+    a_moment();
+    kill(child, SIGUSR1);
+    EXPECT_EQ(0, result_of(child));
+    sem_destroy(&posted);
+}
+
+TEST(forks, leave_a_child_whose_threads_alone_take_signals) {
+    static sigset_t set;
+    set = only(SIGUSR2);
+    auto waits = [] {
+        int n = 0;
+        pthread_sigmask(SIG_BLOCK, &set, nullptr);
+        return sigwait(&set, &n), n;
+    };
+    auto takes = [&] { waits(); };
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &set, &before);
+    const pthread_t parents = start(takes);
+    a_moment();
+    const pid_t child = child_that([&] {
+        const pthread_t childs = start(takes);
+        pthread_join(childs, nullptr);
+        return 0;
+    });
+    a_moment();
+    kill(child, SIGUSR2);
+    EXPECT_EQ(0, result_of(child));
+    pthread_kill(parents, SIGUSR2);
+    pthread_join(parents, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+namespace {
+
+// Of a fork: they wait for a lock whose holder sends signals, and change masks and actions. Registered before the first
+// thread begins.
+pthread_mutex_t around_forks = PTHREAD_MUTEX_INITIALIZER;
+std::atomic<bool> prepares_forks{false};
+sigset_t before_forks;
+void leave_fork() {
+    if (!prepares_forks) return;
+    pthread_mutex_unlock(&around_forks);
+    pthread_sigmask(SIG_SETMASK, &before_forks, nullptr);
+}
+const int prepared = pthread_atfork(
+    [] {
+        if (!prepares_forks) return;
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, &before_forks);
+        pthread_mutex_lock(&around_forks);
+    },
+    leave_fork,
+    [] {
+        if (prepares_forks) signal(SIGUSR1, SIG_DFL);
+        leave_fork();
+    });
+
+} // namespace
+
+TEST(forks, may_be_prepared_by_waiting_and_by_blocking_signals) {
+    static std::atomic<bool> stop;
+    const with_handler h(SIGUSR1, SA_RESTART);
+    ASSERT_EQ(0, prepared);
+    prepares_forks = true;
+    stop = false;
+    auto sends = [] {
+        while (!stop) {
+            pthread_mutex_lock(&around_forks);
+            poll(nullptr, 0, 1); // sleeps in the kernel
+            raise(SIGUSR1);
+            pthread_mutex_unlock(&around_forks);
+            poll(nullptr, 0, 1);
+        }
+    };
+    const pthread_t t = start(sends);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(0, result_of(child_that([] { return 0; })));
+    stop = true;
+    pthread_join(t, nullptr);
+    prepares_forks = false;
+    sem_destroy(&posted);
+}

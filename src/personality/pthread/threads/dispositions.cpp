@@ -31,6 +31,7 @@ std::atomic<bool> routing{false};
 struct arrival {
     enum : std::uint32_t { free, filling, full };
     std::atomic<std::uint32_t> state{free};
+    pid_t process = 0; // the child of a fork has its parent's slots
     siginfo_t info{};
 };
 constexpr unsigned most_arrivals = 128;
@@ -51,6 +52,7 @@ void note_arrival(const siginfo_t &info) noexcept {
                                              std::memory_order_relaxed))
             continue;
         a.info = info;
+        a.process = ::getpid();
         a.state.store(arrival::full, std::memory_order_release); // release[arrival]
         return;
     }
@@ -189,7 +191,9 @@ bool is_routed(int signal) noexcept {
     }
 }
 
-bool may_be_signalled() noexcept { return claimed.load(std::memory_order_relaxed) != 0 && receiver_here(); }
+bool is_any_claimed() noexcept { return claimed.load(std::memory_order_relaxed) != 0; }
+
+bool may_be_signalled() noexcept { return is_any_claimed() && receiver_here(); }
 
 bool is_claimed(int signal) noexcept { return claimed.load(std::memory_order_relaxed) & set_of(signal); }
 
@@ -256,7 +260,9 @@ void unlock_routing() noexcept { lock.unlock(); }
 
 void routing_after_fork() noexcept {
     router_runs.store(false, std::memory_order_relaxed);
-    for (arrival &a : arrivals) a.state.store(arrival::free, std::memory_order_relaxed);
+    for (arrival &a : arrivals)
+        if (a.state.load(std::memory_order_relaxed) != arrival::full || a.process != ::getpid())
+            a.state.store(arrival::free, std::memory_order_relaxed);
 }
 
 namespace {

@@ -5,10 +5,12 @@
 #include "core/displacement.hpp"
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
+#include "core/timer.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
+#include "sys/message.hpp"
 #include "sys/process.hpp"
 #include "sys/signals.hpp"
 
@@ -180,7 +182,9 @@ bool on_interruption(const sys::interruption &i) {
     return true;
 }
 
-// ---- Fork: in the child nothing is pending, and nobody is there but who forked.
+// ---- Fork: in the child nothing is pending, and nobody is there but who forked. Whoever opens the scheduler takes
+// these locks, too, so they are taken after `opening` (priority: registered before it). The program's handlers may do
+// what they like: they run before and after ours, since none is registered earlier.
 
 void before_fork() noexcept {
     if (receiver *r = receiver_here()) r->forks = true;
@@ -198,8 +202,31 @@ void child_after_fork() noexcept {
     forget(process);
     if (r) forget(r->sent);
     is_first_there.store(is_first, std::memory_order_relaxed);
-    parent_after_fork();
     routing_after_fork();
+    parent_after_fork();
+}
+
+constexpr int before_all_others = 200;
+__attribute__((constructor(before_all_others))) void stay_out_of_forks() noexcept {
+    core::hold_timers_in_forks();
+    if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
+        sys::warn("no memory to prepare for fork: a child process must not use signals");
+}
+
+// After all locks have been left: the router takes them, and allocates.
+void begin_again_in_child() noexcept {
+    visit_threads(
+        [](thread &t, void *own) {
+            receiver &r = t.signals;
+            if (&r != own && r.context.load(std::memory_order_relaxed)) {
+                r.context.store(nullptr, std::memory_order_relaxed);
+                r.waits_at.store(nullptr, std::memory_order_relaxed);
+                r.awaits.store(0, std::memory_order_relaxed);
+            }
+            return false;
+        },
+        receiver_here());
+    if (is_any_claimed()) ring_router();
 }
 
 } // namespace
@@ -214,7 +241,7 @@ receiver *receiver_here() noexcept {
 }
 
 void begin_signals() noexcept {
-    if (!core::take_interruptions() || !sys::at_fork(before_fork, parent_after_fork, child_after_fork)) return;
+    if (!core::take_interruptions() || !sys::at_fork(nullptr, nullptr, begin_again_in_child)) return;
     core::protect_code_at(reinterpret_cast<const void *>(&begin_signals));
     first_pthread = pthread_self();
     first_receiver.context.store(core::adopt()->native, std::memory_order_relaxed);

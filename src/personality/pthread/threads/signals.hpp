@@ -139,6 +139,7 @@ bool visit_receivers(bool (*visit)(receiver &, void *), void *argument) noexcept
 // The kernel hands us these from now on, whatever the program has set or will set.
 void claim(signal_set s) noexcept;
 bool is_claimed(int signal) noexcept;
+bool is_any_claimed() noexcept;
 // What the program has set; a handler that is for one time only is taken away.
 struct sigaction take_action(int signal) noexcept;
 // The signals of faults, and what nobody can catch, stay the kernel's.
