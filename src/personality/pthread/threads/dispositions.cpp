@@ -154,6 +154,10 @@ bool is_handler(const struct sigaction &a) noexcept {
     return (a.sa_flags & SA_SIGINFO) || (a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN);
 }
 
+bool is_ignored(const struct sigaction &a, int signal) noexcept {
+    return !is_handler(a) && (a.sa_handler == SIG_IGN || ignored_by_default(signal));
+}
+
 // It interrupts no call that can begin anew, and runs on the stack on which it finds the thread, which may go on
 // elsewhere before it returns.
 struct sigaction ours(const struct sigaction &programs) noexcept {
@@ -304,16 +308,7 @@ COMITY_INTERPOSED int sigaction(int signal, const struct sigaction *to, struct s
         result = next_sigaction.get()(signal, nullptr, &was);
     }
     lock.unlock();
+    if (result == 0 && to && is_claimed(signal) && is_ignored(*to, signal)) forget_pending(signal);
     if (before) *before = was;
     return result;
-}
-COMITY_INTERPOSED sighandler_t signal(int which, sighandler_t handler) noexcept {
-    COMITY_NEXT_SYMBOL static next<sighandler_t (*)(int, sighandler_t)> next_signal{"signal"};
-    if (!routing.load(std::memory_order_relaxed) || !is_routed(which)) return next_signal.get()(which, handler);
-    struct sigaction to {
-    }, before{};
-    to.sa_handler = handler;
-    to.sa_flags = SA_RESTART;
-    sigemptyset(&to.sa_mask);
-    return sigaction(which, &to, &before) == 0 ? before.sa_handler : SIG_ERR;
 }

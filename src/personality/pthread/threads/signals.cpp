@@ -60,10 +60,22 @@ void free_sent(sent_signal *s) noexcept {
     --sent_in_all;
 }
 
+// A timer's signal that is there already counts one more expiry.
+bool joins_pending(signal_queue &q, const siginfo_t &info) noexcept {
+    for (sent_signal *s = q.first; s; s = s->next) {
+        if (s->info.si_signo != info.si_signo || s->info.si_code != SI_TIMER || s->info.si_timerid != info.si_timerid)
+            continue;
+        s->info.si_overrun += info.si_overrun + 1;
+        return true;
+    }
+    return false;
+}
+
 // One of the classic signals that is there already is not there twice.
 int enqueue(signal_queue &q, const siginfo_t &info) noexcept {
     const signal_set one = set_of(info.si_signo), pending = q.pending.load(std::memory_order_relaxed);
     if (info.si_signo < SIGRTMIN && (pending & one)) return 0;
+    if (info.si_code == SI_TIMER && (pending & one) && joins_pending(q, info)) return 0;
     sent_signal *s = make_sent();
     if (!s) return EAGAIN;
     s->info = info;
@@ -288,6 +300,21 @@ bool take(receiver &r, signal_set of, siginfo_t &info) noexcept {
     if (there) dequeue(own ? r.sent : process, std::countr_zero(there) + 1, info);
     lock.unlock();
     return there != 0;
+}
+
+void forget_pending(int signal) noexcept {
+    const auto drop = [](signal_queue &q, int which) {
+        if (!(q.pending.load(std::memory_order_relaxed) & set_of(which))) return;
+        siginfo_t gone;
+        lock.lock();
+        while (q.pending.load(std::memory_order_relaxed) & set_of(which)) dequeue(q, which, gone);
+        lock.unlock();
+    };
+    static constexpr auto drop_all = drop;
+    drop(process, signal);
+    drop(first_receiver.sent, signal);
+    visit_threads([](thread &t, void *which) { return drop_all(t.signals.sent, *static_cast<int *>(which)), false; },
+                  &signal);
 }
 
 void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept {

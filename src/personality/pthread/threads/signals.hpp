@@ -122,6 +122,8 @@ siginfo_t info_of(int signal, int code, sigval value = {}) noexcept;
 bool may_be_signalled() noexcept;
 // Takes one of a set: the receiver's, or the process's. False: there is none.
 bool take(receiver &r, signal_set of, siginfo_t &info) noexcept;
+// Nobody takes this one any more, of those that were sent so far.
+void forget_pending(int signal) noexcept;
 signal_set pending_for(const receiver &r) noexcept;
 
 // Has it stop where it runs or waits, and look.

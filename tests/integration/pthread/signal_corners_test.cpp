@@ -1,0 +1,114 @@
+// Actions, masks and timers of signals in their corners. On Comity's threads and on the C library's.
+#include "start.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <csetjmp>
+#include <csignal>
+#include <ctime>
+#include <thread>
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::atomic<int> handled{0};
+void handler(int) { ++handled; }
+
+sigset_t only(int signal) {
+    sigset_t s;
+    sigemptyset(&s);
+    sigaddset(&s, signal);
+    return s;
+}
+
+bool blocks(int signal) {
+    sigset_t now;
+    sigemptyset(&now);
+    pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    return sigismember(&now, signal) == 1;
+}
+
+} // namespace
+
+extern "C" sighandler_t __sysv_signal(int, sighandler_t) noexcept; // NOLINT(bugprone-reserved-identifier)
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST(actions, have_older_names) {
+    handled = 0;
+    signal(SIGUSR1, handler);
+    static std::atomic<int> of_system_v;
+    of_system_v = 0;
+    auto f = [] {
+        EXPECT_EQ(handler, __sysv_signal(SIGUSR1, [](int) { ++of_system_v; }));
+        raise(SIGUSR1);
+        EXPECT_EQ(SIG_DFL, signal(SIGUSR1, handler)) << "one for one time only";
+        EXPECT_EQ(0, sighold(SIGUSR1));
+        EXPECT_TRUE(blocks(SIGUSR1));
+        EXPECT_EQ(SIG_HOLD, sigset(SIGUSR1, handler));
+        EXPECT_FALSE(blocks(SIGUSR1));
+        raise(SIGUSR1);
+        struct sigaction a {};
+        EXPECT_EQ(0, siginterrupt(SIGUSR1, 1));
+        EXPECT_EQ(0, sigaction(SIGUSR1, nullptr, &a));
+        EXPECT_EQ(0, a.sa_flags & SA_RESTART);
+        EXPECT_EQ(0, siginterrupt(SIGUSR1, 0));
+        EXPECT_EQ(0, sigaction(SIGUSR1, nullptr, &a));
+        EXPECT_NE(0, a.sa_flags & SA_RESTART);
+    };
+    pthread_join(start(f), nullptr);
+    EXPECT_EQ(1, of_system_v);
+    EXPECT_EQ(1, handled);
+    signal(SIGUSR1, SIG_DFL);
+}
+#pragma GCC diagnostic pop
+
+TEST(actions, that_ignore_a_signal_forget_what_is_pending) {
+    handled = 0;
+    signal(SIGUSR1, handler);
+    auto f = [] {
+        const sigset_t one = only(SIGUSR1);
+        pthread_sigmask(SIG_BLOCK, &one, nullptr);
+        raise(SIGUSR1);
+        kill(getpid(), SIGUSR1);
+        signal(SIGUSR1, SIG_IGN);
+        signal(SIGUSR1, handler);
+        pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    };
+    sigset_t one = only(SIGUSR1), before;
+    pthread_sigmask(SIG_BLOCK, &one, &before); // none but the thread takes it
+    pthread_join(start(f), nullptr);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    EXPECT_EQ(0, handled);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+TEST(timers, have_one_signal_pending) {
+    const int signal = SIGRTMIN + 1;
+    const sigset_t one = only(signal);
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    sigevent e{};
+    e.sigev_notify = SIGEV_SIGNAL;
+    e.sigev_signo = signal;
+    timer_t timer{};
+    ASSERT_EQ(0, timer_create(CLOCK_MONOTONIC, &e, &timer));
+    const itimerspec often{{0, 1'000'000}, {0, 1'000'000}}, never{};
+    ASSERT_EQ(0, timer_settime(timer, 0, &often, nullptr));
+    std::this_thread::sleep_for(20ms);
+    ASSERT_EQ(0, timer_settime(timer, 0, &never, nullptr));
+    std::this_thread::sleep_for(5ms);
+    int n = 0;
+    const timespec at_once{};
+    while (sigtimedwait(&one, nullptr, &at_once) == signal) ++n;
+    EXPECT_GE(1, n);
+    timer_delete(timer);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
