@@ -1,9 +1,11 @@
 // System calls that may sleep: the thread leaves its hart to others first. All are cancellation points. Those that need
 // not sleep, as far as a look tells, are made at once.
 #include "personality/pthread/threads/thread.hpp"
+#include "sys/errno_kept.hpp"
 
+#include <algorithm>
 #include <climits>
-#include <cstdarg>
+#include <optional>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,6 +13,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,55 +22,91 @@ namespace comity::posix {
 
 namespace {
 
-// Does a call that a handler has interrupted begin anew, if the handler was set up so (SA_RESTART)?
+// Does a handler that has run before the call end it, if it was set up to let calls begin anew (SA_RESTART)? What it
+// does to one that sleeps the kernel knows: to it, all handlers are set up so.
 enum class after_handler : bool { ends, begins_anew };
 
 // While it lives, a signal, or a request to cancel the thread, ends the call that it makes.
 class open_call {
 public:
-    explicit open_call(receiver &r) noexcept : r_(r) { set(true); }
-    ~open_call() { set(false); }
+    open_call(receiver &r, timespec *limit) noexcept : r_(r), call_{limit} { set(&call_); }
+    ~open_call() { set(nullptr); }
     open_call(const open_call &) = delete;
     open_call &operator=(const open_call &) = delete;
 
 private:
-    void set(bool open) noexcept {
-        r_.in_call = open;
+    void set(interruptible_call *c) noexcept {
+        r_.call = c;
         if (current_thread) note_cancellation(current_thread);
     }
     receiver &r_;
+    interruptible_call call_;
 };
+
+// Until when a call may sleep, however often it begins anew.
+std::int64_t end_of(const timespec *timeout) noexcept {
+    return timeout ? sys::deadline_in(nanoseconds(*timeout)) : sys::no_deadline;
+}
+timespec time_left(std::int64_t end) noexcept {
+    constexpr std::int64_t second = 1'000'000'000;
+    const std::int64_t ns = end == sys::no_deadline ? end : end - sys::now_ns();
+    return ns > 0 ? timespec{ns / second, ns % second} : timespec{};
+}
+
+// A call whose limit the kernel reads as it begins.
+template <class Attempt> struct limited_call {
+    Attempt attempt;
+    std::int64_t end;
+    timespec limit{};
+    auto operator()() { return attempt(&limit); }
+};
+template <class Call> timespec *limit_of(Call &) noexcept { return nullptr; }
+template <class Attempt> timespec *limit_of(limited_call<Attempt> &c) noexcept {
+    c.limit = time_left(c.end);
+    return &c.limit;
+}
 
 // Makes the call, and handlers run meanwhile. The thread may be interrupted for nothing: then it begins anew. errno is
 // the call's. True: the thread is to be cancelled, and the call has done nothing.
-template <class Call, class Result> bool make(Call call, Result &result, after_handler after) {
+template <class Call, class Result>
+bool make(Call &call, Result &result, after_handler after, const sigset_t *mask = nullptr) {
     receiver *r = receiver_here();
     if (!r) return result = call(), false;
-    deliver_here();
+    const auto ends = [&result] { return result = -1, errno = EINTR, false; };
     const std::uint32_t &handlers = after == after_handler::ends ? r->handled : r->handled_without_restart;
-    for (const std::uint32_t seen = handlers;;) {
+    const std::uint32_t seen = handlers;
+    std::optional<mask_for_now> masked;
+    if (mask) masked.emplace(*r, mask);
+    for (;;) {
+        deliver_here();
+        if (handlers != seen) return ends();
+        const std::uint32_t before = r->handled;
         bool cancelled = false;
         {
-            const open_call here(*r);
+            timespec *const limit = limit_of(call);
+            const open_call here(*r, limit);
             cancelled = is_to_be_cancelled(*r);
             if (!cancelled) result = call();
             const int error = errno; // the thread's own, wherever it runs
-            if (!cancelled && (result != -1 || error != EINTR)) return false;
+            const bool ended = result == -1 && (error == EINTR || (limit && limit->tv_nsec < 0));
+            if (!cancelled && !ended) return mask && handlers != seen ? ends() : false;
             cancelled = cancelled || is_to_be_cancelled(*r);
         }
         if (cancelled) return true;
         deliver_here();
-        errno = EINTR;
-        if (handlers != seen) return false;
+        if (r->handled != before) return ends();
     }
 }
 
-// Makes the call without a hart, if there is one to leave; then comes back.
-template <class Call> auto without_hart(Call call, after_handler after = after_handler::begins_anew) {
+// Makes a call that may sleep, without a hart if it will and there is one to leave; then comes back.
+template <class Call>
+auto without_hart(Call call, after_handler after = after_handler::begins_anew, const sigset_t *mask = nullptr,
+                  bool leaves = true) {
     test_cancel();
-    if (current_thread) (void)leave_hart();
+    deliver_here();
+    if (current_thread && leaves) (void)leave_hart();
     decltype(call()) result{};
-    const bool cancelled = make(call, result, after);
+    const bool cancelled = make(call, result, after, mask);
     const int error = errno;
     come_home();
     errno = error;
@@ -76,56 +115,134 @@ template <class Call> auto without_hart(Call call, after_handler after = after_h
     return result;
 }
 
+template <class Call> auto if_it_sleeps(bool sleeps, Call call, after_handler after = after_handler::begins_anew) {
+    if (!current_thread || sleeps) return without_hart(call, after);
+    test_cancel();
+    deliver_here(); // a loop of such calls is seldom found outside of them
+    return call();
+}
+
+// ---- Descriptors
+
+COMITY_NEXT_SYMBOL next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
+
 // Would a call for `events` on the descriptor sleep?
 bool sleeps(int fd, short events) noexcept {
     if (!current_thread) return false;
-    const int kept = errno;
+    const sys::errno_kept kept;
     pollfd p{fd, events, 0};
     const timespec at_once{};
-    COMITY_NEXT_SYMBOL static next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
-    const bool waits = next_ppoll.get()(&p, 1, &at_once, nullptr) == 0 && !(::fcntl(fd, F_GETFL) & O_NONBLOCK);
-    errno = kept;
-    return waits;
+    return next_ppoll.get()(&p, 1, &at_once, nullptr) == 0 && !(::fcntl(fd, F_GETFL) & O_NONBLOCK);
 }
 
 // The same for output of this size: a pipe or a socket that can take some of it sleeps for the rest.
 bool sleeps_for(int fd, std::size_t size) noexcept {
     if (!current_thread) return false;
     if (size <= PIPE_BUF) return sleeps(fd, POLLOUT);
-    const int kept = errno;
+    const sys::errno_kept kept;
     struct stat about {};
-    const bool waits = ::fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !(::fcntl(fd, F_GETFL) & O_NONBLOCK);
-    errno = kept;
-    return waits;
+    return ::fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !(::fcntl(fd, F_GETFL) & O_NONBLOCK);
 }
 
-std::size_t size_of(const iovec *of, int n) noexcept {
+// A socket may have a time limit (SO_RCVTIMEO, SO_SNDTIMEO), from which the kernel counts anew. `result` is the call's
+// if it is over.
+template <class Call> auto within_limit_of(int fd, short events, Call call) {
+    return [=, begun = std::int64_t{0}]() mutable -> decltype(call()) {
+        timeval given{};
+        socklen_t size = sizeof given;
+        if (begun == 0) {
+            begun = sys::now_ns();
+        } else if (::getsockopt(fd, SOL_SOCKET, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO, &given, &size) == 0 &&
+                   (given.tv_sec != 0 || given.tv_usec != 0)) {
+            pollfd p{fd, events, 0};
+            const timespec limit = time_left(begun + nanoseconds({given.tv_sec, given.tv_usec * 1000}));
+            const int ready = next_ppoll.get()(&p, 1, &limit, nullptr);
+            if (ready == 0) errno = EAGAIN;
+            if (ready <= 0) return -1;
+        }
+        return call();
+    };
+}
+
+template <class Call> auto input(int fd, Call call, int flags = 0) {
+    const bool may_sleep = !(flags & MSG_DONTWAIT) && sleeps(fd, POLLIN);
+    return if_it_sleeps(may_sleep, within_limit_of(fd, POLLIN, call));
+}
+template <class Size, class Call> auto output(int fd, Size size, Call call, int flags = 0) {
+    const bool may_sleep = current_thread && !(flags & MSG_DONTWAIT) && sleeps_for(fd, size());
+    return if_it_sleeps(may_sleep, within_limit_of(fd, POLLOUT, call));
+}
+
+// The kernel can read it.
+bool is_readable(const void *at) noexcept {
+    const sys::errno_kept kept;
+    constexpr int no_change = -1; // it reads a mask, and then knows of no such change
+    return ::syscall(SYS_rt_sigprocmask, no_change, at, nullptr, sizeof(signal_set)) == 0 || errno != EFAULT;
+}
+
+// Beyond what is looked at, and what cannot be read, counts as large.
+std::size_t size_of(const iovec *of, std::size_t n) noexcept {
+    constexpr std::size_t most = 16, large = SIZE_MAX;
+    if (n == 0) return 0;
+    if (n > most || !is_readable(of) || !is_readable(&of[n - 1].iov_len)) return large;
     std::size_t size = 0;
-    for (int i = 0; i < n; ++i) size += of[i].iov_len;
+    for (std::size_t i = 0; i < n; ++i) size += std::min<std::size_t>(of[i].iov_len, PIPE_BUF + 1);
     return size;
 }
+std::size_t size_of(const msghdr *message) noexcept {
+    if (!is_readable(message) || !is_readable(&message->msg_iovlen)) return SIZE_MAX;
+    return size_of(message->msg_iov, message->msg_iovlen);
+}
 
-template <class Call> auto if_it_sleeps(bool sleeps, Call call, after_handler after) {
-    if (!current_thread || sleeps) return without_hart(call, after);
-    test_cancel();
-    return call();
+// ---- Calls that wait for several descriptors. attempt(limit) has the kernel wait.
+
+int fail(int error) noexcept {
+    errno = error;
+    return -1;
 }
-template <class Call> auto on(int fd, short events, Call call, after_handler after = after_handler::begins_anew) {
-    return if_it_sleeps(sleeps(fd, events), call, after);
+
+template <class Attempt>
+int await_events(Attempt attempt, const timespec *timeout, const sigset_t *mask, bool looks_first = false) {
+    if (timeout && (!is_time(timeout) || timeout->tv_sec < 0)) return fail(EINVAL);
+    const bool only_looks = timeout && nanoseconds(*timeout) == 0;
+    timespec none{};
+    const auto look = [&] {
+        return if_it_sleeps(
+            false, [&] { return attempt(&none); }, after_handler::ends);
+    };
+    if (only_looks && !mask) return look();
+    if (looks_first && current_thread)
+        if (const int ready = look()) return ready;
+    return without_hart(limited_call<Attempt>{attempt, end_of(timeout)}, after_handler::ends, mask, !only_looks);
 }
-template <class Call> auto output(int fd, std::size_t size, Call call) {
-    return if_it_sleeps(sleeps_for(fd, size), call, after_handler::begins_anew);
+
+int poll_for(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
+    const auto attempt = [=](timespec *limit) {
+        return static_cast<int>(::syscall(SYS_ppoll, of, n, limit, nullptr, sizeof(signal_set)));
+    };
+    return await_events(attempt, timeout, mask, true);
+}
+
+int select_for(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout, const sigset_t *mask) {
+    const auto attempt = [=](timespec *limit) {
+        return static_cast<int>(::syscall(SYS_pselect6, n, in, out, other, limit, nullptr));
+    };
+    return await_events(attempt, timeout, mask);
+}
+
+timespec milliseconds(int n) noexcept { return {n / 1000, n % 1000 * 1'000'000L}; }
+
+// In whole ones, and not too few.
+int milliseconds_left(std::int64_t end) noexcept {
+    if (end == sys::no_deadline) return -1;
+    const timespec left = time_left(end);
+    return static_cast<int>(left.tv_sec * 1000 + (left.tv_nsec + 999'999) / 1'000'000);
 }
 
 } // namespace
 } // namespace comity::posix
 
-using comity::posix::after_handler;
-using comity::posix::next;
-using comity::posix::on;
-using comity::posix::output;
-using comity::posix::size_of;
-using comity::posix::without_hart;
+using namespace comity::posix;
 
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
@@ -134,53 +251,60 @@ using comity::posix::without_hart;
 
 COMITY_INTERPOSED ssize_t read(int fd, void *to, std::size_t size) {
     COMITY_NEXT(read, ssize_t(*)(int, void *, std::size_t));
-    return on(fd, POLLIN, [=] { return next_read.get()(fd, to, size); });
+    return input(fd, [=] { return next_read.get()(fd, to, size); });
 }
 COMITY_INTERPOSED ssize_t readv(int fd, const iovec *to, int n) {
     COMITY_NEXT(readv, ssize_t(*)(int, const iovec *, int));
-    return on(fd, POLLIN, [=] { return next_readv.get()(fd, to, n); });
+    return input(fd, [=] { return next_readv.get()(fd, to, n); });
 }
 COMITY_INTERPOSED ssize_t write(int fd, const void *from, std::size_t size) {
     COMITY_NEXT(write, ssize_t(*)(int, const void *, std::size_t));
-    return output(fd, size, [=] { return next_write.get()(fd, from, size); });
+    return output(
+        fd, [=] { return size; }, [=] { return next_write.get()(fd, from, size); });
 }
 COMITY_INTERPOSED ssize_t writev(int fd, const iovec *from, int n) {
     COMITY_NEXT(writev, ssize_t(*)(int, const iovec *, int));
-    return output(fd, size_of(from, n), [=] { return next_writev.get()(fd, from, n); });
+    return output(
+        fd, [=] { return size_of(from, static_cast<unsigned>(n)); }, [=] { return next_writev.get()(fd, from, n); });
 }
 COMITY_INTERPOSED ssize_t recv(int fd, void *to, std::size_t size, int flags) {
     COMITY_NEXT(recv, ssize_t(*)(int, void *, std::size_t, int));
-    return on(fd, POLLIN, [=] { return next_recv.get()(fd, to, size, flags); });
+    return input(
+        fd, [=] { return next_recv.get()(fd, to, size, flags); }, flags);
 }
 COMITY_INTERPOSED ssize_t recvfrom(int fd, void *to, std::size_t size, int flags, sockaddr *from, socklen_t *length) {
     COMITY_NEXT(recvfrom, ssize_t(*)(int, void *, std::size_t, int, sockaddr *, socklen_t *));
-    return on(fd, POLLIN, [=] { return next_recvfrom.get()(fd, to, size, flags, from, length); });
+    return input(
+        fd, [=] { return next_recvfrom.get()(fd, to, size, flags, from, length); }, flags);
 }
 COMITY_INTERPOSED ssize_t recvmsg(int fd, msghdr *message, int flags) {
     COMITY_NEXT(recvmsg, ssize_t(*)(int, msghdr *, int));
-    return on(fd, POLLIN, [=] { return next_recvmsg.get()(fd, message, flags); });
+    return input(
+        fd, [=] { return next_recvmsg.get()(fd, message, flags); }, flags);
 }
 COMITY_INTERPOSED ssize_t send(int fd, const void *from, std::size_t size, int flags) {
     COMITY_NEXT(send, ssize_t(*)(int, const void *, std::size_t, int));
-    return output(fd, size, [=] { return next_send.get()(fd, from, size, flags); });
+    return output(
+        fd, [=] { return size; }, [=] { return next_send.get()(fd, from, size, flags); }, flags);
 }
 COMITY_INTERPOSED ssize_t sendto(int fd, const void *from, std::size_t size, int flags, const sockaddr *to,
                                  socklen_t length) {
     COMITY_NEXT(sendto, ssize_t(*)(int, const void *, std::size_t, int, const sockaddr *, socklen_t));
-    return output(fd, size, [=] { return next_sendto.get()(fd, from, size, flags, to, length); });
+    return output(
+        fd, [=] { return size; }, [=] { return next_sendto.get()(fd, from, size, flags, to, length); }, flags);
 }
 COMITY_INTERPOSED ssize_t sendmsg(int fd, const msghdr *message, int flags) {
     COMITY_NEXT(sendmsg, ssize_t(*)(int, const msghdr *, int));
-    return output(fd, size_of(message->msg_iov, static_cast<int>(message->msg_iovlen)),
-                  [=] { return next_sendmsg.get()(fd, message, flags); });
+    return output(
+        fd, [=] { return size_of(message); }, [=] { return next_sendmsg.get()(fd, message, flags); }, flags);
 }
 COMITY_INTERPOSED int accept(int fd, sockaddr *address, socklen_t *length) {
     COMITY_NEXT(accept, int (*)(int, sockaddr *, socklen_t *));
-    return on(fd, POLLIN, [=] { return next_accept.get()(fd, address, length); });
+    return input(fd, [=] { return next_accept.get()(fd, address, length); });
 }
 COMITY_INTERPOSED int accept4(int fd, sockaddr *address, socklen_t *length, int flags) {
     COMITY_NEXT(accept4, int (*)(int, sockaddr *, socklen_t *, int));
-    return on(fd, POLLIN, [=] { return next_accept4.get()(fd, address, length, flags); });
+    return input(fd, [=] { return next_accept4.get()(fd, address, length, flags); });
 }
 COMITY_INTERPOSED int connect(int fd, const sockaddr *address, socklen_t length) {
     COMITY_NEXT(connect, int (*)(int, const sockaddr *, socklen_t));
@@ -188,48 +312,69 @@ COMITY_INTERPOSED int connect(int fd, const sockaddr *address, socklen_t length)
 }
 COMITY_INTERPOSED int poll(pollfd *of, nfds_t n, int timeout) {
     COMITY_NEXT(poll, int (*)(pollfd *, nfds_t, int));
-    if (timeout != 0 && comity::posix::current_thread)
-        if (const int ready = next_poll.get()(of, n, 0)) return ready;
-    if (timeout == 0) return next_poll.get()(of, n, 0);
-    return without_hart([=] { return next_poll.get()(of, n, timeout); }, after_handler::ends);
+    if (!receiver_here()) return next_poll.get()(of, n, timeout);
+    const timespec time = milliseconds(timeout);
+    return poll_for(of, n, timeout < 0 ? nullptr : &time, nullptr);
 }
 COMITY_INTERPOSED int ppoll(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
-    COMITY_NEXT(ppoll, int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *));
-    return without_hart([=] { return next_ppoll.get()(of, n, timeout, mask); }, after_handler::ends);
+    return receiver_here() ? poll_for(of, n, timeout, mask) : next_ppoll.get()(of, n, timeout, mask);
 }
 COMITY_INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *other, timeval *timeout) {
     COMITY_NEXT(select, int (*)(int, fd_set *, fd_set *, fd_set *, timeval *));
-    return without_hart([=] { return next_select.get()(n, in, out, other, timeout); }, after_handler::ends);
+    if (!receiver_here()) return next_select.get()(n, in, out, other, timeout);
+    if (!timeout) return select_for(n, in, out, other, nullptr, nullptr);
+    constexpr long second = 1'000'000;
+    if (timeout->tv_usec < 0) return fail(EINVAL);
+    const timespec time{timeout->tv_sec + timeout->tv_usec / second, timeout->tv_usec % second * 1000};
+    const std::int64_t end = end_of(&time);
+    const int result = select_for(n, in, out, other, &time, nullptr);
+    const timespec left = time_left(end);
+    *timeout = {left.tv_sec, left.tv_nsec / 1000};
+    return result;
 }
 COMITY_INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout,
                               const sigset_t *mask) {
     COMITY_NEXT(pselect, int (*)(int, fd_set *, fd_set *, fd_set *, const timespec *, const sigset_t *));
-    return without_hart([=] { return next_pselect.get()(n, in, out, other, timeout, mask); }, after_handler::ends);
+    if (!receiver_here()) return next_pselect.get()(n, in, out, other, timeout, mask);
+    return select_for(n, in, out, other, timeout, mask);
 }
 COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout) {
     COMITY_NEXT(epoll_wait, int (*)(int, epoll_event *, int, int));
-    if (timeout == 0) return next_epoll_wait.get()(fd, events, n, 0);
-    return on(
-        fd, POLLIN, [=] { return next_epoll_wait.get()(fd, events, n, timeout); }, after_handler::ends);
+    const timespec time = milliseconds(timeout);
+    const std::int64_t end = end_of(timeout < 0 ? nullptr : &time);
+    return if_it_sleeps(
+        timeout != 0 && sleeps(fd, POLLIN),
+        [=] { return next_epoll_wait.get()(fd, events, n, milliseconds_left(end)); }, after_handler::ends);
 }
+// The mask is the thread's. The descriptor itself is waited for, with a limit that the kernel reads late.
 COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeout, const sigset_t *mask) {
     COMITY_NEXT(epoll_pwait, int (*)(int, epoll_event *, int, int, const sigset_t *));
-    return on(
-        fd, POLLIN, [=] { return next_epoll_pwait.get()(fd, events, n, timeout, mask); }, after_handler::ends);
+    if (!receiver_here()) return next_epoll_pwait.get()(fd, events, n, timeout, mask);
+    if (!mask) return epoll_wait(fd, events, n, timeout);
+    const auto attempt = [=](timespec *limit) {
+        for (;;) {
+            pollfd p{fd, POLLIN, 0};
+            const long ready = ::syscall(SYS_ppoll, &p, 1, limit, nullptr, sizeof(signal_set));
+            if (ready <= 0) return static_cast<int>(ready);
+            const int found = next_epoll_pwait.get()(fd, events, n, 0, nullptr);
+            if (found != 0) return found; // else somebody else has taken them
+        }
+    };
+    const timespec time = milliseconds(timeout);
+    return await_events(attempt, timeout < 0 ? nullptr : &time, mask);
 }
 COMITY_INTERPOSED pid_t waitpid(pid_t pid, int *status, int options) {
     COMITY_NEXT(waitpid, pid_t(*)(pid_t, int *, int));
-    if (options & WNOHANG) return next_waitpid.get()(pid, status, options);
-    return without_hart([=] { return next_waitpid.get()(pid, status, options); });
+    return if_it_sleeps(!(options & WNOHANG), [=] { return next_waitpid.get()(pid, status, options); });
 }
 COMITY_INTERPOSED pid_t wait(int *status) { return waitpid(-1, status, 0); }
 COMITY_INTERPOSED pid_t wait4(pid_t pid, int *status, int options, rusage *usage) {
     COMITY_NEXT(wait4, pid_t(*)(pid_t, int *, int, rusage *));
-    return without_hart([=] { return next_wait4.get()(pid, status, options, usage); });
+    return if_it_sleeps(!(options & WNOHANG), [=] { return next_wait4.get()(pid, status, options, usage); });
 }
 COMITY_INTERPOSED int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
     COMITY_NEXT(waitid, int (*)(idtype_t, id_t, siginfo_t *, int));
-    return without_hart([=] { return next_waitid.get()(type, id, info, options); });
+    return if_it_sleeps(!(options & WNOHANG), [=] { return next_waitid.get()(type, id, info, options); });
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -72,7 +72,7 @@ _Unwind_Reason_Code at_frame(int, _Unwind_Action actions, _Unwind_Exception_Clas
 void end(thread *t, void *result) {
     t->result = result;
     t->ending = true;
-    t->signals.in_call = false;
+    t->signals.call = nullptr;
     note_cancellation(t);
     comity_thread_set_cancel(0);
     unwind(t);
@@ -85,7 +85,7 @@ void test_cancel(thread *t) {
 // Is the type the asynchronous one, or does it sleep in the kernel?
 void note_cancellation(thread *t) noexcept {
     t->signals.acts_at_once.store(!t->ending && t->cancel_state == PTHREAD_CANCEL_ENABLE &&
-                                      (t->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS || t->signals.in_call),
+                                      (t->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS || t->signals.call),
                                   std::memory_order_relaxed);
 }
 

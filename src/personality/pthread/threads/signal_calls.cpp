@@ -29,8 +29,6 @@ int fail(int error) noexcept {
 
 bool is_signal(int signal) noexcept { return signal >= 0 && signal <= SIGRTMAX && (signal < 32 || signal >= SIGRTMIN); }
 
-constexpr signal_set never_blocked = set_of(SIGKILL) | set_of(SIGSTOP);
-
 void put(signal_set s, sigset_t *to) noexcept {
     sigemptyset(to);
     *reinterpret_cast<signal_set *>(to) = s;
@@ -238,14 +236,8 @@ COMITY_INTERPOSED int sigwait(const sigset_t *set, int *signal) {
 COMITY_INTERPOSED int sigsuspend(const sigset_t *mask) {
     receiver *r = settled_receiver_here();
     if (!r) return next_sigsuspend.get()(mask);
-    struct mask_for_now { // also if a handler or a cancellation leads elsewhere
-        receiver &r;
-        signal_set before = r.blocked.load(std::memory_order_relaxed);
-        ~mask_for_now() { r.blocked.store(before, std::memory_order_relaxed); }
-    } now{*r};
-    (void)change_mask(*r, SIG_SETMASK, mask, nullptr);
-    const int result = wait_for_handler(*r);
-    return result;
+    const mask_for_now masked(*r, mask);
+    return wait_for_handler(*r);
 }
 COMITY_INTERPOSED int pause() {
     receiver *r = settled_receiver_here();

@@ -122,7 +122,7 @@ void handle(receiver &r, siginfo_t &info) {
             outer = r.handlers;
             blocked = r.blocked.load(std::memory_order_relaxed);
             base = r.base;
-            in_call = std::exchange(r.in_call, false);
+            call = std::exchange(r.call, nullptr);
             r.handlers = this;
             r.blocked.store(blocked | more, std::memory_order_relaxed);
             r.base = reinterpret_cast<std::uintptr_t>(this);
@@ -131,7 +131,7 @@ void handle(receiver &r, siginfo_t &info) {
             r.handlers = outer;
             r.blocked.store(blocked, std::memory_order_relaxed);
             r.base = base;
-            r.in_call = in_call;
+            r.call = call;
         }
     } h(r, set_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : set_of(signal)));
     ++r.handled;
@@ -178,7 +178,14 @@ receiver *interrupted_receiver() noexcept {
 }
 
 bool may_handle(const receiver &r, const sys::interruption &i) noexcept {
-    return r.in_call ? !r.forks && !core::is_protected_code(i.pc) : stands_in_program(r, i);
+    return r.call ? !r.forks && !core::is_protected_code(i.pc) : stands_in_program(r, i);
+}
+
+// A handler has run in the call, if there is one.
+void end_call(const receiver &r, const sys::interruption &i, bool also_if_it_can_begin_anew) noexcept {
+    if (!r.call) return;
+    if (also_if_it_can_begin_anew) sys::end_call(i);
+    if (r.call->limit) r.call->limit->tv_nsec = -1;
 }
 
 bool on_interruption(const sys::interruption &i) {
@@ -189,8 +196,8 @@ bool on_interruption(const sys::interruption &i) {
     if ((!cancelled && !is_due(*r)) || !may_handle(*r, i)) return false;
     const std::uint32_t before = r->handled_without_restart;
     deliver(*r);
-    if (r->in_call && (cancelled || r->handled_without_restart != before)) sys::end_call(i);
-    if (cancelled && !r->in_call) cancel_at_once();
+    end_call(*r, i, cancelled || r->handled_without_restart != before);
+    if (cancelled && !r->call) cancel_at_once();
     return true;
 }
 
@@ -323,8 +330,18 @@ void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept {
         r.handlers = h->outer;
         r.blocked.store(h->blocked, std::memory_order_relaxed);
         r.base = h->base;
-        r.in_call = h->in_call;
+        r.call = h->call;
     }
+    if (!r.call || reinterpret_cast<std::uintptr_t>(r.call) >= sp) return;
+    r.call = nullptr;
+    if (current_thread) note_cancellation(current_thread);
+}
+
+mask_for_now::mask_for_now(receiver &r, const sigset_t *mask) noexcept
+    : r_(r), before_(r.blocked.load(std::memory_order_relaxed)) {
+    const signal_set s = set_of(mask) & ~never_blocked;
+    claim(s);
+    r.blocked.store(s, std::memory_order_relaxed);
 }
 
 void deliver(receiver &r) {
@@ -413,7 +430,7 @@ bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info) {
     if (error != 0) return false;
     const std::uint32_t before = r->handled_without_restart;
     deliver(*r);
-    if (r->in_call && r->handled_without_restart != before) sys::end_call(i);
+    end_call(*r, i, r->handled_without_restart != before);
     if (process.pending.load(std::memory_order_relaxed)) ring_router();
     return true;
 }

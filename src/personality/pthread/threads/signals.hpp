@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <csignal>
+#include <ctime>
 
 #include <pthread.h>
 
@@ -33,12 +34,17 @@ struct signal_queue {
     sent_signal *first = nullptr;
 };
 
+// A system call that signals end. On its thread's stack, as the next one.
+struct interruptible_call {
+    timespec *limit = nullptr; // what the kernel reads as the call begins, if a handler may spoil it, so that it fails
+};
+
 // A handler that runs. On its thread's stack, so that its address says whether it was left by a jump.
 struct running_handler {
     running_handler *outer = nullptr;
     signal_set blocked = 0; // before it
     std::uintptr_t base = 0;
-    bool in_call = false;
+    interruptible_call *call = nullptr;
 };
 
 // Who can be sent signals: one of the threads, or the program's first thread. What is not atomic is its own.
@@ -53,7 +59,7 @@ struct receiver {
     running_handler *handlers = nullptr;                    // the innermost
     std::uintptr_t base = UINTPTR_MAX;                      // frames below are the program's
     bool forks = false;                                     // holds locks of ours outside of our code
-    bool in_call = false;                                   // in a system call that a signal ends
+    interruptible_call *call = nullptr;                     // which it makes
     std::uint32_t handled = 0, handled_without_restart = 0; // so far
     stack_t alternate{nullptr, SS_DISABLE, 0};
 };
@@ -98,7 +104,7 @@ bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept;
 
 // Runs handlers, on the caller, whose receiver it is, until nothing is due.
 void deliver(receiver &r);
-// Forgets handlers that were left by a jump, and what they blocked. The caller's.
+// Forgets handlers and calls that were left by a jump, and what was blocked. The caller's.
 void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept;
 inline receiver *settled_receiver_here() noexcept {
     receiver *r = receiver_here();
@@ -108,6 +114,21 @@ inline receiver *settled_receiver_here() noexcept {
 inline void deliver_here() {
     if (receiver *r = settled_receiver_here(); r && is_due(*r)) deliver(*r);
 }
+
+constexpr signal_set never_blocked = set_of(SIGKILL) | set_of(SIGSTOP);
+
+// While it lives the caller has another mask, also if a handler or a cancellation leads elsewhere.
+class mask_for_now {
+public:
+    mask_for_now(receiver &r, const sigset_t *mask) noexcept;
+    ~mask_for_now() { r_.blocked.store(before_, std::memory_order_relaxed); }
+    mask_for_now(const mask_for_now &) = delete;
+    mask_for_now &operator=(const mask_for_now &) = delete;
+
+private:
+    receiver &r_;
+    signal_set before_;
+};
 
 // At once?
 inline bool is_to_be_cancelled(const receiver &r) noexcept {

@@ -1,0 +1,250 @@
+// Calls that sleep, or might, beside signals, jumps and cancellation. On Comity's threads and on the C library's.
+#include "start.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csetjmp>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::atomic<int> handled{0}, came{0};
+
+// A handler for the time of a test.
+class with_handler {
+public:
+    explicit with_handler(
+        int signal, int flags = 0, void (*f)(int) = [](int) { ++handled; })
+        : signal_(signal) {
+        handled = 0;
+        struct sigaction a {};
+        a.sa_handler = f;
+        a.sa_flags = flags;
+        sigaction(signal, &a, &before_);
+    }
+    ~with_handler() { sigaction(signal_, &before_, nullptr); }
+    with_handler(const with_handler &) = delete;
+    with_handler &operator=(const with_handler &) = delete;
+
+private:
+    int signal_;
+    struct sigaction before_ {};
+};
+
+sigset_t only(int signal) {
+    sigset_t s;
+    sigemptyset(&s);
+    sigaddset(&s, signal);
+    return s;
+}
+
+// Time enough for a thread to come to its wait. Nothing depends on whether it has.
+void a_moment() { std::this_thread::sleep_for(5ms); }
+
+// What poll, select, epoll_wait and a read with a time limit, of a socket to which nobody sends, return.
+struct waits {
+    int ends[2] = {}, epoll = epoll_create1(0);
+    timespec limit{0, 40'000'000};
+
+    waits() {
+        EXPECT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+        epoll_event e{};
+        e.events = EPOLLIN;
+        EXPECT_EQ(0, epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &e));
+        const timeval t{limit.tv_sec, limit.tv_nsec / 1000};
+        EXPECT_EQ(0, setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t));
+    }
+    ~waits() {
+        for (const int fd : {ends[0], ends[1], epoll}) close(fd);
+    }
+    waits(const waits &) = delete;
+    waits &operator=(const waits &) = delete;
+
+    int by_poll() const {
+        pollfd p{ends[0], POLLIN, 0};
+        return poll(&p, 1, static_cast<int>(limit.tv_nsec / 1'000'000));
+    }
+    int by_ppoll(const sigset_t *mask = nullptr) const {
+        pollfd p{ends[0], POLLIN, 0};
+        return ppoll(&p, 1, &limit, mask);
+    }
+    int by_select() const {
+        timeval t{limit.tv_sec, limit.tv_nsec / 1000};
+        fd_set in;
+        FD_ZERO(&in);
+        FD_SET(ends[0], &in);
+        return select(ends[0] + 1, &in, nullptr, nullptr, &t);
+    }
+    int by_pselect(const sigset_t *mask = nullptr) const { return pselect(0, nullptr, nullptr, nullptr, &limit, mask); }
+    int by_epoll(const sigset_t *mask = nullptr) const {
+        epoll_event e{};
+        return epoll_pwait(epoll, &e, 1, static_cast<int>(limit.tv_nsec / 1'000'000), mask);
+    }
+    int by_recv() const {
+        char c = 0;
+        return static_cast<int>(recv(ends[0], &c, 1, 0));
+    }
+};
+
+} // namespace
+
+TEST(calls, are_not_prolonged_by_signals_that_are_blocked) {
+    auto nothing = [] {};
+    pthread_join(start(nothing), nullptr); // from here on masks are the threads'
+    const sigset_t alarm = only(SIGALRM);
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &alarm, &before);
+    itimerval often{{0, 10'000}, {0, 10'000}};
+    ASSERT_EQ(0, setitimer(ITIMER_REAL, &often, nullptr));
+    const waits w;
+    EXPECT_EQ(0, w.by_poll());
+    EXPECT_EQ(0, w.by_ppoll());
+    EXPECT_EQ(0, w.by_select());
+    EXPECT_EQ(0, w.by_pselect());
+    EXPECT_EQ(0, w.by_epoll());
+    EXPECT_EQ(-1, w.by_recv());
+    EXPECT_EQ(EAGAIN, errno);
+    often = {};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    const timespec at_once{};
+    while (sigtimedwait(&alarm, nullptr, &at_once) == SIGALRM) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST(calls, let_signals_in_by_masks_of_their_own) {
+    const with_handler h(SIGUSR1, SA_RESTART);
+    auto f = [] {
+        const sigset_t user = only(SIGUSR1);
+        sigset_t open;
+        sigemptyset(&open);
+        pthread_sigmask(SIG_BLOCK, &user, nullptr);
+        waits w;
+        const auto ends = [&](int result) { return result == -1 && errno == EINTR; };
+        raise(SIGUSR1);
+        EXPECT_TRUE(ends(w.by_ppoll(&open)));
+        raise(SIGUSR1);
+        EXPECT_TRUE(ends(w.by_pselect(&open)));
+        raise(SIGUSR1);
+        EXPECT_TRUE(ends(w.by_epoll(&open)));
+        EXPECT_EQ(3, handled);
+        raise(SIGUSR1);
+        EXPECT_EQ(0, w.by_ppoll()); // the mask was for the others alone
+        EXPECT_EQ(3, handled);
+        EXPECT_TRUE(ends(w.by_ppoll(&open)));
+        w.limit = {60, 0};
+        came = 1;
+        EXPECT_TRUE(ends(w.by_ppoll(&open)));
+        came = 2;
+        EXPECT_TRUE(ends(w.by_pselect(&open)));
+    };
+    came = 0;
+    const pthread_t t = start(f);
+    for (int i = 1; i <= 2; ++i) {
+        while (came != i) sched_yield();
+        const int so_far = handled;
+        a_moment();
+        pthread_kill(t, SIGUSR1);
+        while (handled == so_far) a_moment();
+    }
+    pthread_join(t, nullptr);
+    EXPECT_EQ(6, handled);
+}
+
+TEST(calls, are_not_ended_after_a_jump_out_of_another_one) {
+    if (!getenv("LD_PRELOAD")) GTEST_SKIP() << "the C library's read leaves cancellation asynchronous";
+    static thread_local sigjmp_buf where;
+    const with_handler h(SIGUSR1, 0, [](int) { siglongjmp(where, 1); });
+    came = 0;
+    int first[2], second[2];
+    ASSERT_EQ(0, pipe(first));
+    ASSERT_EQ(0, pipe(second));
+    std::atomic<bool> jumped{false};
+    auto f = [&] {
+        char c = 0;
+        if (sigsetjmp(where, 1) == 0) {
+            came = 1;
+            (void)!read(first[0], &c, 1);
+        }
+        jumped = true;
+        EXPECT_EQ(1, syscall(SYS_read, second[0], &c, 1)); // no cancellation point
+    };
+    const pthread_t t = start(f);
+    while (came == 0) sched_yield();
+    a_moment();
+    pthread_kill(t, SIGUSR1);
+    while (!jumped) a_moment();
+    pthread_cancel(t);
+    a_moment();
+    EXPECT_EQ(1, write(second[1], "x", 1));
+    pthread_join(t, nullptr);
+    for (const int fd : {first[0], first[1], second[0], second[1]}) close(fd);
+}
+
+TEST(calls, tell_of_addresses_that_are_none) {
+    int ends[2];
+    ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+    auto *const nowhere = reinterpret_cast<iovec *>(8);
+    auto f = [&] {
+        EXPECT_EQ(-1, writev(ends[0], nowhere, 1));
+        EXPECT_EQ(EFAULT, errno);
+        EXPECT_EQ(-1, sendmsg(ends[0], reinterpret_cast<msghdr *>(nowhere), 0));
+        EXPECT_EQ(EFAULT, errno);
+        volatile int too_few = -1;
+        EXPECT_EQ(-1, writev(ends[0], nowhere, too_few));
+        EXPECT_EQ(EINVAL, errno);
+    };
+    pthread_join(start(f), nullptr);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(calls, that_need_not_sleep_are_cancellation_points) {
+    int ends[2];
+    ASSERT_EQ(0, pipe(ends));
+    ASSERT_EQ(1, write(ends[1], "x", 1));
+    auto polls = [&] {
+        pollfd p{ends[0], POLLIN, 0};
+        pthread_cancel(pthread_self());
+        poll(&p, 1, -1);
+        ADD_FAILURE();
+    };
+    auto looks = [&] {
+        pthread_cancel(pthread_self());
+        poll(nullptr, 0, 0);
+        ADD_FAILURE();
+    };
+    auto asks = [&] {
+        pthread_cancel(pthread_self());
+        waitpid(-1, nullptr, WNOHANG);
+        ADD_FAILURE();
+    };
+    for (const pthread_t t : {start(polls), start(looks), start(asks)}) {
+        void *result = nullptr;
+        pthread_join(t, &result);
+        EXPECT_EQ(PTHREAD_CANCELED, result);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
