@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <chrono>
 #include <clocale>
+#include <csetjmp>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -274,4 +276,32 @@ TEST(harts, are_left_at_the_end_of_a_time_slice) {
     for (int i = 0; i < 3; ++i) all.push_back(start(computes)); // more than harts
     all.push_back(start(other));
     for (const pthread_t t : all) pthread_join(t, nullptr);
+}
+
+TEST(harts, are_left_at_the_end_of_a_time_slice_within_what_comity_calls) {
+    static std::atomic<bool> stop;
+    static std::atomic<unsigned> sum;
+    static constexpr auto computes = [] {
+        while (!stop.load(std::memory_order_relaxed)) sum += fib(15 + sum % 2);
+    };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static thread_local sigjmp_buf where;
+    stop = false;
+    ASSERT_EQ(0, pthread_key_create(&key, [](void *) { computes(); }));
+    signal(SIGUSR1, [](int) { computes(); });
+    signal(SIGUSR2, [](int) { siglongjmp(where, 1); });
+    auto initialises = [] { pthread_once(&once, [] { computes(); }); };
+    auto leaves = [] { pthread_setspecific(key, &key); };
+    auto handles = [] { raise(SIGUSR1); };
+    auto jumps = [] {
+        if (sigsetjmp(where, 1) == 0) raise(SIGUSR2);
+        computes();
+    };
+    auto other = [] { stop = true; };
+    std::vector<pthread_t> all{start(initialises), start(leaves), start(handles), start(jumps)}; // more than harts
+    all.push_back(start(other));
+    for (const pthread_t t : all) pthread_join(t, nullptr);
+    signal(SIGUSR1, SIG_DFL);
+    signal(SIGUSR2, SIG_DFL);
+    pthread_key_delete(key);
 }

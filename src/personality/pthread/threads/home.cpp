@@ -52,14 +52,15 @@ comity_scheduler_attr_t wanted() noexcept {
 }
 
 // Only from the program's code: what a thread does before and after that needs its hart. At the end of a time slice, in
-// which it was found anywhere, nothing below may be ours but the call of its function.
+// which it was found anywhere, nothing of ours may stand above what has called the program last: its function, a
+// handler or a destructor.
 bool may_go(const core::context *c, const sys::interruption *slice) noexcept {
     if (c->home) return !slice;
-    const thread *t = c->runs ? thread_on(c) : nullptr;
+    thread *t = c->runs ? thread_on(c) : nullptr;
     if (!t || !t->in_program) return false;
-    const receiver &r = t->signals;
-    return !slice ||
-           (!r.handlers && r.base == reinterpret_cast<std::uintptr_t>(t->frame) && stands_in_program(r, *slice));
+    if (!slice) return true;
+    leave_handlers_below(t->signals, slice->sp);
+    return stands_in_program(t->signals, *slice);
 }
 
 // Of the threads only the one that forked is there.
