@@ -48,7 +48,6 @@ bool can_go(const carrier *k, const context *c, bool for_others) noexcept {
 
 // On the handler's stack.
 struct leaving {
-    void *frame;
     bool was_asked; // the scheduler has said already that the context may go
 };
 
@@ -72,7 +71,6 @@ void leave_to_donor(context *c, void *argument) {
     if (c == k->native) leave_to_worker(k, c);
     sched *s = k->current_sched;
     if (!prepare_promotion(c) || !(what.was_asked || s->hooks->displaced(s, c, nullptr))) resume(k, c);
-    sys::block_signals_after(what.frame);
     promote(c, nullptr, nullptr);
     block(k, c);
 }
@@ -97,8 +95,10 @@ bool on_interruption(const sys::interruption &i) noexcept {
         if (!can_go(k, c, for_others)) return true;
         sched *const s = k->current_sched;
         if (slice_of && (slice_of != s || !s->hooks->displaced(s, c, &i))) return true;
-        leaving what{i.frame, slice_of != nullptr};
+        leaving what{slice_of != nullptr};
+        sys::open_signals(i);
         pause(c, leave_to_donor, &what);
+        sys::close_signals(i);
         return true;
     }
     default:

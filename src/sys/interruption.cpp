@@ -30,10 +30,12 @@ void on_signal(int signal, siginfo_t *info, void *frame) {
     const interruption i = interruption_at(frame);
     const auto other = other_handler.load(std::memory_order_relaxed);
     if (!handle(i) && !(other && other(i))) {
+        open_signals(i);
         if (programs_own.sa_flags & SA_SIGINFO)
             programs_own.sa_sigaction(signal, info, frame);
         else if (programs_own.sa_handler != SIG_DFL && programs_own.sa_handler != SIG_IGN)
             programs_own.sa_handler(signal);
+        close_signals(i);
     }
 }
 
@@ -107,10 +109,10 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
     handle = handler;
     struct sigaction ours {};
     ours.sa_sigaction = on_signal;
-    // Not on the alternate stack, for the handler may leave its stack; not blocked in it, for it may not come back
-    // here.
-    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+    // Not on the alternate stack, for the handler may leave its stack.
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
     ::sigemptyset(&ours.sa_mask);
+    *reinterpret_cast<std::uint64_t *>(&ours.sa_mask) = mask_of_lent_threads;
     // Not the function that a preloaded object of ours may have put before it.
     using sigaction_function = int (*)(int, const struct sigaction *, struct sigaction *);
     const auto set = reinterpret_cast<sigaction_function>(find_in_c_library("sigaction"));
@@ -183,10 +185,16 @@ void end_call(const interruption &i) noexcept {
 #endif
 }
 
-void block_signals_after(void *frame) noexcept {
-    // The kernel's mask is 64 bits, the first of the C library's.
-    *reinterpret_cast<std::uint64_t *>(&static_cast<ucontext_t *>(frame)->uc_sigmask) =
-        mask_of_lent_threads & ~(std::uint64_t{1} << (SIGURG - 1));
+namespace {
+
+// The kernel's mask is 64 bits, the first of the C library's.
+std::uint64_t &mask_after(const interruption &i) noexcept {
+    return *reinterpret_cast<std::uint64_t *>(&static_cast<ucontext_t *>(i.frame)->uc_sigmask);
 }
+
+} // namespace
+
+void open_signals(const interruption &i) noexcept { (void)exchange_mask(mask_after(i)); }
+void close_signals(const interruption &i) noexcept { mask_after(i) = exchange_mask(mask_of_lent_threads); }
 
 } // namespace comity::sys

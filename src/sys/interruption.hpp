@@ -10,7 +10,7 @@ namespace comity::sys {
 
 struct interruption {
     std::uintptr_t pc, sp; // where it stood
-    void *frame;           // the signal's, for block_signals_after
+    void *frame;           // the signal's
 };
 
 // What a signal's frame says. In a handler.
@@ -51,8 +51,10 @@ bool begin_anew(const interruption &i, const sleeping_call &call) noexcept;
 // that is the one call that the program makes and that may end so.
 COMITY_SHARED void end_call(const interruption &i) noexcept;
 
-// The handler goes on on a kernel thread that lends its TLS, while it does not: there, signals stay blocked after it
-// has returned, but for interruptions.
-void block_signals_after(void *frame) noexcept;
+// Handlers of ours run with all signals blocked but those of faults, so that no two of them nest. Before one of them
+// calls the program, or switches, it opens: the kernel thread's mask is again what it was where the signal came; and
+// after that it closes, on whatever kernel thread it is then. A handler that returns leaves that one's mask as it was.
+COMITY_SHARED void open_signals(const interruption &i) noexcept;
+COMITY_SHARED void close_signals(const interruption &i) noexcept;
 
 } // namespace comity::sys

@@ -112,3 +112,45 @@ TEST(timers, have_one_signal_pending) {
     timer_delete(timer);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
+
+// Two processes send without end, to a thread with a small stack that alone takes the signals.
+TEST(frames, of_signals_do_not_pile_up) {
+    static std::atomic<bool> stop;
+    stop = false;
+    handled = 0;
+    signal(SIGUSR1, handler);
+    signal(SIGUSR2, handler);
+    sigset_t both = only(SIGUSR1), before;
+    sigaddset(&both, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &both, &before);
+    const pid_t self = getpid();
+    pid_t senders[2];
+    for (int i = 0; i < 2; ++i) {
+        senders[i] = fork();
+        if (senders[i] != 0) continue;
+        alarm(5);
+        while (kill(self, i == 0 ? SIGUSR1 : SIGUSR2) == 0) {
+        }
+        _exit(0);
+    }
+    auto computes = [&] {
+        pthread_sigmask(SIG_UNBLOCK, &both, nullptr);
+        while (!stop) sched_yield();
+    };
+    pthread_attr_t a;
+    pthread_attr_init(&a);
+    pthread_attr_setstacksize(&a, 64 << 10);
+    const pthread_t t = start(computes, &a);
+    pthread_attr_destroy(&a);
+    std::this_thread::sleep_for(200ms);
+    stop = true;
+    for (const pid_t p : senders) {
+        kill(p, SIGKILL);
+        waitpid(p, nullptr, 0);
+    }
+    pthread_join(t, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    EXPECT_LT(0, handled);
+    signal(SIGUSR1, SIG_DFL);
+    signal(SIGUSR2, SIG_DFL);
+}

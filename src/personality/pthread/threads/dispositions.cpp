@@ -64,10 +64,11 @@ bool is_for_this_kernel_thread(const siginfo_t &info) noexcept {
     return info.si_code == SI_TKILL && (!c || (c->home && !receiver_here()));
 }
 
-void handle_here(siginfo_t info, void *frame) {
+void handle_here(siginfo_t info, const sys::interruption &i) {
     const struct sigaction a = take_action(info.si_signo);
+    sys::open_signals(i);
     if (a.sa_flags & SA_SIGINFO)
-        a.sa_sigaction(info.si_signo, &info, frame);
+        a.sa_sigaction(info.si_signo, &info, i.frame);
     else if (a.sa_handler == SIG_DFL)
         act_by_default(info.si_signo);
     else if (a.sa_handler != SIG_IGN)
@@ -77,8 +78,9 @@ void handle_here(siginfo_t info, void *frame) {
 // On whatever kernel thread the kernel has chosen.
 void on_arrival(int, siginfo_t *info, void *frame) {
     const sys::errno_kept kept;
-    if (on_arrival_in_program(sys::interruption_at(frame), *info)) return;
-    if (is_for_this_kernel_thread(*info)) return handle_here(*info, frame);
+    const sys::interruption i = sys::interruption_at(frame);
+    if (on_arrival_in_program(i, *info)) return;
+    if (is_for_this_kernel_thread(*info)) return handle_here(*info, i);
     note_arrival(*info);
     ring();
 }
@@ -159,12 +161,13 @@ bool is_ignored(const struct sigaction &a, int signal) noexcept {
 }
 
 // It interrupts no call that can begin anew, and runs on the stack on which it finds the thread, which may go on
-// elsewhere before it returns.
+// elsewhere before it returns. Nothing interrupts it.
 struct sigaction ours(const struct sigaction &programs) noexcept {
     struct sigaction a {};
     a.sa_sigaction = on_arrival;
-    a.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | (programs.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT));
-    sigemptyset(&a.sa_mask);
+    a.sa_flags = SA_SIGINFO | SA_RESTART | (programs.sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT));
+    sigfillset(&a.sa_mask);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&a.sa_mask, fault);
     return a;
 }
 

@@ -109,7 +109,7 @@ void forget(signal_queue &q) noexcept {
 
 // ---- Handlers
 
-void handle(receiver &r, siginfo_t &info) {
+void handle(receiver &r, siginfo_t &info, const sys::interruption *at) {
     const int signal = info.si_signo;
     const struct sigaction a = take_action(signal);
     if (!(a.sa_flags & SA_SIGINFO)) {
@@ -136,6 +136,7 @@ void handle(receiver &r, siginfo_t &info) {
     } h(r, set_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : set_of(signal)));
     ++r.handled;
     if (!(a.sa_flags & SA_RESTART)) ++r.handled_without_restart;
+    if (at) sys::open_signals(*at);
     if (a.sa_flags & SA_SIGINFO) {
         ucontext_t context;
         getcontext(&context);
@@ -143,6 +144,7 @@ void handle(receiver &r, siginfo_t &info) {
     } else {
         a.sa_handler(signal);
     }
+    if (at) sys::close_signals(*at);
 }
 
 // ---- Interruptions
@@ -195,9 +197,13 @@ bool on_interruption(const sys::interruption &i) {
     const bool cancelled = is_to_be_cancelled(*r);
     if ((!cancelled && !is_due(*r)) || !may_handle(*r, i)) return false;
     const std::uint32_t before = r->handled_without_restart;
-    deliver(*r);
+    deliver(*r, &i);
     end_call(*r, i, cancelled || r->handled_without_restart != before);
-    if (cancelled && !r->call) cancel_at_once();
+    if (cancelled && !r->call) {
+        sys::open_signals(i);
+        cancel_at_once();
+        sys::close_signals(i);
+    }
     return true;
 }
 
@@ -344,10 +350,10 @@ mask_for_now::mask_for_now(receiver &r, const sigset_t *mask) noexcept
     r.blocked.store(s, std::memory_order_relaxed);
 }
 
-void deliver(receiver &r) {
+void deliver(receiver &r, const sys::interruption *at) {
     const sys::errno_kept kept;
     siginfo_t info;
-    while (is_due(r) && take(r, ~r.blocked.load(std::memory_order_relaxed), info)) handle(r, info);
+    while (is_due(r) && take(r, ~r.blocked.load(std::memory_order_relaxed), info)) handle(r, info, at);
 }
 
 siginfo_t info_of(int signal, int code, sigval value) noexcept {
@@ -429,7 +435,7 @@ bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info) {
     lock.unlock();
     if (error != 0) return false;
     const std::uint32_t before = r->handled_without_restart;
-    deliver(*r);
+    deliver(*r, &i);
     end_call(*r, i, r->handled_without_restart != before);
     if (process.pending.load(std::memory_order_relaxed)) ring_router();
     return true;

@@ -102,8 +102,9 @@ private:
 // of a fork? In a signal handler.
 bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept;
 
-// Runs handlers, on the caller, whose receiver it is, until nothing is due.
-void deliver(receiver &r);
+// Runs handlers, on the caller, whose receiver it is, until nothing is due. In a handler of ours: for that
+// interruption.
+void deliver(receiver &r, const sys::interruption *at = nullptr);
 // Forgets handlers and calls that were left by a jump, and what was blocked. The caller's.
 void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept;
 inline receiver *settled_receiver_here() noexcept {
