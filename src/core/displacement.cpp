@@ -75,6 +75,13 @@ void leave_to_donor(context *c, void *argument) {
     block(k, c);
 }
 
+// In the handler.
+bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_others, const sched *slice_of) noexcept {
+    if (!can_go(k, c, for_others)) return false;
+    sched *const s = k->current_sched;
+    return !slice_of || (slice_of == s && s->hooks->displaced(s, c, &i));
+}
+
 bool on_interruption(const sys::interruption &i) noexcept {
     context *c = current_context();
     if (!c || !c->on || sys::kernel_thread_id() != c->on->kernel_id) return false;
@@ -92,12 +99,12 @@ bool on_interruption(const sys::interruption &i) noexcept {
         const sched *const slice_of = d.slice_of;
         d.step.store(state::none, std::memory_order_release); // release[displacement]: the watch may write them again
         if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice_of && !same_loop(d, i)) return true;
-        if (!can_go(k, c, for_others)) return true;
-        sched *const s = k->current_sched;
-        if (slice_of && (slice_of != s || !s->hooks->displaced(s, c, &i))) return true;
+        const bool leaves = may_leave(k, c, i, for_others, slice_of);
+        if (!leaves && call.number < 0) return true;
         leaving what{slice_of != nullptr};
         sys::open_signals(i);
-        pause(c, leave_to_donor, &what);
+        if (leaves) pause(c, leave_to_donor, &what);
+        sys::go_on_writing(i, call);
         sys::close_signals(i);
         return true;
     }

@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -52,9 +53,11 @@ bool is_plain_wait(std::uint64_t operation) noexcept {
     }
 }
 
-// Calls that do nothing until they are done, so that one which is ended early may begin anew. A time limit counts from
-// the beginning again, so the thread sleeps for longer, as any thread may. Not: what writes, or fills a buffer wholly
-// (it may end in the middle); what waits for a signal; locks of the kernel that belong to a kernel thread.
+// Calls that have done nothing when a signal ends them with EINTR, so that they may begin anew. A time limit counts
+// from the beginning again, so the thread sleeps for longer, as any thread may. One that was ended in its middle says
+// how much it has done: what writes goes on (go_on_writing); whoever wants several messages, moves data between
+// descriptors or waits for several things must expect less than he has asked for. Not: what fills a buffer wholly; what
+// waits for a signal; locks of the kernel that belong to a kernel thread.
 bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]) noexcept {
     switch (number) {
     case SYS_futex:
@@ -76,12 +79,23 @@ bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]
     case SYS_semop:
     case SYS_semtimedop:
     case SYS_msgrcv:
+    case SYS_msgsnd:
     case SYS_mq_timedreceive:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_ppoll:
     case SYS_pselect6:
     case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_io_getevents:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_recvmmsg:
+    case SYS_sendmmsg:
+    case SYS_sendfile:
+    case SYS_splice:
 #if defined(__x86_64__)
     case SYS_open:
     case SYS_poll:
@@ -167,6 +181,60 @@ bool begin_anew(const interruption &i, const sleeping_call &call) noexcept {
     m.pc = before;
 #endif
     return true;
+}
+
+void go_on_writing(const interruption &i, const sleeping_call &call) noexcept {
+    auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
+#if defined(__x86_64__)
+    auto &result = m.gregs[REG_RAX];
+    const auto second = static_cast<std::uintptr_t>(m.gregs[REG_RSI]);
+    const auto third = static_cast<std::size_t>(m.gregs[REG_RDX]);
+    const auto fourth = static_cast<int>(m.gregs[REG_R10]);
+#elif defined(__aarch64__)
+    auto &result = m.regs[0];
+    const std::uintptr_t second = m.regs[1];
+    const std::size_t third = m.regs[2];
+    const auto fourth = static_cast<int>(m.regs[3]);
+#endif
+    auto written = static_cast<std::int64_t>(result);
+    if (i.pc != call.pc || written <= 0) return;
+    const iovec whole{reinterpret_cast<void *>(second), third};
+    const iovec *parts = &whole;
+    std::size_t number = 1;
+    bool to_socket = false;
+    int flags = 0;
+    switch (call.number) {
+    case SYS_write:
+        break;
+    case SYS_writev:
+        parts = reinterpret_cast<const iovec *>(second);
+        number = third;
+        break;
+    case SYS_sendto:
+        to_socket = true;
+        flags = fourth;
+        break;
+    case SYS_sendmsg:
+        parts = reinterpret_cast<const msghdr *>(second)->msg_iov;
+        number = reinterpret_cast<const msghdr *>(second)->msg_iovlen;
+        to_socket = true;
+        flags = static_cast<int>(third);
+        break;
+    default:
+        return;
+    }
+    for (auto skipped = static_cast<std::size_t>(written); number != 0; ++parts, --number) {
+        for (const std::size_t size = parts->iov_len; skipped < size;) {
+            const char *from = static_cast<const char *>(parts->iov_base) + skipped;
+            const auto fd = static_cast<int>(call.first_argument);
+            const long more = to_socket ? ::syscall(SYS_sendto, fd, from, size - skipped, flags, nullptr, 0)
+                                        : ::syscall(SYS_write, fd, from, size - skipped);
+            if (more <= 0) return;
+            skipped += static_cast<std::size_t>(more);
+            result = written += more;
+        }
+        skipped -= parts->iov_len;
+    }
 }
 
 // The kernel has seen to it that the call begins anew (SA_RESTART), or it has not begun; or it has ended with EINTR.

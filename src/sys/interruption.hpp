@@ -47,6 +47,10 @@ sleeping_call call_of_sleeper(int id) noexcept;
 // is not that call.
 bool begin_anew(const interruption &i, const sleeping_call &call) noexcept;
 
+// In a handler, when the call was interrupted and may sleep again: if it was a write of which the signal has left a
+// part, this writes the rest, and the call returns the whole. errno is lost.
+void go_on_writing(const interruption &i, const sleeping_call &call) noexcept;
+
 // In a handler: the system call before which or in which the thread stands ends with EINTR. To be called only where
 // that is the one call that the program makes and that may end so.
 COMITY_SHARED void end_call(const interruption &i) noexcept;

@@ -20,6 +20,10 @@
 #include <locale.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace {
@@ -263,6 +267,61 @@ TEST(harts, are_left_by_writers_of_more_than_there_is_room_for) {
     EXPECT_EQ(size, seen);
     close(ends[0]);
     close(ends[1]);
+}
+
+TEST(harts, are_left_by_writers_in_the_c_library_which_write_all) {
+    constexpr std::size_t size = 200'000;
+    int ends[2];
+    ASSERT_EQ(0, pipe(ends));
+    const std::vector<char> all(size, 'x');
+    std::atomic<std::size_t> seen{0};
+    auto writes = [&] { EXPECT_EQ(static_cast<long>(size), syscall(SYS_write, ends[1], all.data(), size)); };
+    auto writes_parts = [&] {
+        const iovec parts[2] = {{const_cast<char *>(all.data()), size / 4},
+                                {const_cast<char *>(all.data()), size - size / 4}};
+        EXPECT_EQ(static_cast<long>(size), syscall(SYS_writev, ends[1], parts, 2));
+    };
+    auto reads = [&] {
+        std::vector<char> some(10'000);
+        while (seen < 2 * size) {
+            const ssize_t n = read(ends[0], some.data(), some.size());
+            if (n <= 0) return;
+            seen += static_cast<std::size_t>(n);
+        }
+    };
+    const pthread_t t[] = {start(writes), start(writes_parts), start(reads)}; // more than harts
+    for (const pthread_t one : t) pthread_join(one, nullptr);
+    EXPECT_EQ(2 * size, seen);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(harts, are_left_by_senders_of_datagrams_and_receivers_of_several) {
+    const int from = socket(AF_UNIX, SOCK_DGRAM, 0), to = socket(AF_UNIX, SOCK_DGRAM, 0);
+    sockaddr_un none{}, address{};
+    none.sun_family = AF_UNIX;
+    socklen_t length = sizeof address;
+    ASSERT_EQ(0, bind(to, reinterpret_cast<sockaddr *>(&none), sizeof none.sun_family)); // the kernel names it
+    ASSERT_EQ(0, getsockname(to, reinterpret_cast<sockaddr *>(&address), &length));
+    constexpr int each = 200; // more than there is room for
+    auto sends = [&] {
+        for (int i = 0; i < each; ++i)
+            EXPECT_EQ(1, sendto(from, "x", 1, 0, reinterpret_cast<sockaddr *>(&address), length));
+    };
+    auto receives = [&] {
+        for (int i = 0; i < 2 * each; ++i) {
+            char c = 0;
+            iovec part{&c, 1};
+            mmsghdr message{};
+            message.msg_hdr.msg_iov = &part;
+            message.msg_hdr.msg_iovlen = 1;
+            EXPECT_EQ(1, recvmmsg(to, &message, 1, 0, nullptr));
+        }
+    };
+    const pthread_t t[] = {start(receives), start(sends), start(sends)}; // more than harts
+    for (const pthread_t one : t) pthread_join(one, nullptr);
+    close(from);
+    close(to);
 }
 
 TEST(harts, are_left_at_the_end_of_a_time_slice) {

@@ -126,13 +126,21 @@ template <class Call> auto if_it_sleeps(bool sleeps, Call call, after_handler af
 
 COMITY_NEXT_SYMBOL next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
 
+bool is_nonblocking(int fd) noexcept { return ::fcntl(fd, F_GETFL) & O_NONBLOCK; }
+
+bool is_stream(int fd) noexcept {
+    int type = 0;
+    socklen_t size = sizeof type;
+    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
+}
+
 // Would a call for `events` on the descriptor sleep?
 bool sleeps(int fd, short events) noexcept {
     if (!current_thread) return false;
     const sys::errno_kept kept;
     pollfd p{fd, events, 0};
     const timespec at_once{};
-    return next_ppoll.get()(&p, 1, &at_once, nullptr) == 0 && !(::fcntl(fd, F_GETFL) & O_NONBLOCK);
+    return next_ppoll.get()(&p, 1, &at_once, nullptr) == 0 && !is_nonblocking(fd);
 }
 
 // The same for output of this size: a pipe or a socket that can take some of it sleeps for the rest.
@@ -141,7 +149,7 @@ bool sleeps_for(int fd, std::size_t size) noexcept {
     if (size <= PIPE_BUF) return sleeps(fd, POLLOUT);
     const sys::errno_kept kept;
     struct stat about {};
-    return ::fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !(::fcntl(fd, F_GETFL) & O_NONBLOCK);
+    return ::fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !is_nonblocking(fd);
 }
 
 // A socket may have a time limit (SO_RCVTIMEO, SO_SNDTIMEO), from which the kernel counts anew. `result` is the call's
@@ -287,11 +295,18 @@ COMITY_INTERPOSED ssize_t send(int fd, const void *from, std::size_t size, int f
     return output(
         fd, [=] { return size; }, [=] { return next_send.get()(fd, from, size, flags); }, flags);
 }
+// Whether a datagram that names its destination sleeps depends on that: it is tried.
 COMITY_INTERPOSED ssize_t sendto(int fd, const void *from, std::size_t size, int flags, const sockaddr *to,
                                  socklen_t length) {
     COMITY_NEXT(sendto, ssize_t(*)(int, const void *, std::size_t, int, const sockaddr *, socklen_t));
-    return output(
-        fd, [=] { return size; }, [=] { return next_sendto.get()(fd, from, size, flags, to, length); }, flags);
+    const auto call = [=] { return next_sendto.get()(fd, from, size, flags, to, length); };
+    if (!to || !current_thread || is_stream(fd))
+        return output(
+            fd, [=] { return size; }, call, flags);
+    const auto attempt = [=] { return next_sendto.get()(fd, from, size, flags | MSG_DONTWAIT, to, length); };
+    const ssize_t sent = if_it_sleeps(false, attempt);
+    if (sent != -1 || errno != EAGAIN || (flags & MSG_DONTWAIT) || is_nonblocking(fd)) return sent;
+    return without_hart(within_limit_of(fd, POLLOUT, call));
 }
 COMITY_INTERPOSED ssize_t sendmsg(int fd, const msghdr *message, int flags) {
     COMITY_NEXT(sendmsg, ssize_t(*)(int, const msghdr *, int));
