@@ -53,6 +53,9 @@ struct unit_hooks {
     void (*ends)(unit_scheduler *self, unit *u) noexcept = nullptr;
     // Does anything wait for a hart of the scheduler's? Any thread; the scheduler lives meanwhile. May be null.
     bool (*has_waiting)(unit_scheduler *self) noexcept = nullptr;
+    // In the child of a fork, on the one hart that it has there: what waits never goes on, nor is it waited for. So
+    // many units live. May be null.
+    void (*forget_all)(unit_scheduler *self, unsigned living) noexcept = nullptr;
 };
 
 } // namespace core

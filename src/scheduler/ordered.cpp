@@ -324,6 +324,27 @@ void work_stealing::around_fork(core::fork_stage stage, const carrier *k) noexce
     spare_lock_.unlock();
 }
 
+void work_stealing::forget_all(unsigned living) noexcept {
+    if (policy *p = policy_.load(std::memory_order_relaxed)) {
+        if (p->by_descent) p->by_descent->retire();
+        while (p->pick()) {
+        }
+    }
+    for (unsigned i = 0; i <= harts; ++i) {
+        slot &s = slots[i];
+        while (!s.fresh.empty()) (void)s.fresh.steal();
+        s.first = s.last = nullptr;
+        s.ready.store(0, std::memory_order_relaxed);
+        s.kept.store(0, std::memory_order_relaxed);
+        s.created.store(i == 0 ? living : 0, std::memory_order_relaxed);
+        s.ended.store(0, std::memory_order_relaxed);
+    }
+    spare_first_ = spare_last_ = nullptr;
+    spare_count_.store(0, std::memory_order_relaxed);
+    children_.before_fork();
+    children_.drop_after_fork();
+}
+
 void work_stealing::set_most(unsigned n) noexcept {
     const unsigned to = n == 0 || n > harts ? harts : n;
     // Harts that left above the limit may have left something wanted of which the parent was not told.

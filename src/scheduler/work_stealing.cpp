@@ -49,7 +49,8 @@ constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, const unit *u, const context *creator) noexcept { return as_own(s)->goes_first(u, creator); },
     [](unit_scheduler *s, context *creator, unit *u) noexcept { as_own(s)->gives_way(creator, u); },
     [](unit_scheduler *s, unit *u) noexcept { as_own(s)->ends(u); },
-    [](unit_scheduler *s) noexcept { return as_own(s)->has_waiting(); }};
+    [](unit_scheduler *s) noexcept { return as_own(s)->has_waiting(); },
+    [](unit_scheduler *s, unsigned living) noexcept { as_own(s)->forget_all(living); }};
 
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;

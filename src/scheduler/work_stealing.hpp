@@ -59,6 +59,7 @@ public:
     bool has_waiting() noexcept;                                                  // unit_hooks::has_waiting
     bool may_go(const context *c, const sys::interruption *slice) const noexcept; // sched_hooks::displaced
     void around_fork(core::fork_stage stage, const carrier *k) noexcept;          // sched_hooks::around_fork
+    void forget_all(unsigned living) noexcept;                                    // unit_hooks::forget_all
     void arrives(const carrier *k) noexcept { work_of(k)->entered_at = sys::ticks(); }
     [[noreturn]] void start_here(carrier *k) noexcept;
     [[noreturn]] void next(carrier *k) noexcept;

@@ -23,7 +23,6 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -649,36 +648,4 @@ TEST(properties, a_thread_that_wants_its_own_processor_gets_a_kernel_thread) {
     pthread_join(start(f, &a), nullptr);
     EXPECT_EQ(first, here);
     pthread_attr_destroy(&a);
-}
-
-// The child's only thread returns from its function.
-TEST(process, ends_with_the_thread_that_forked_it) {
-    pid_t child = -1;
-    auto f = [&] {
-        child = fork();
-        if (child == 0) alarm(30);
-    };
-    const pid_t parent = getpid();
-    const pthread_t t = start(f);
-    pthread_join(t, nullptr);
-    ASSERT_EQ(parent, getpid());
-    int status = 0;
-    ASSERT_EQ(child, waitpid(child, &status, 0));
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-}
-
-TEST(process, a_fork_from_a_thread_leaves_it_alone) {
-    auto f = [] {
-        const pid_t child = fork();
-        if (child == 0) {
-            std::thread t([] {});
-            t.join();
-            _exit(17);
-        }
-        int status = 0;
-        EXPECT_EQ(child, waitpid(child, &status, 0));
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 17) << status;
-    };
-    for (int i = 0; i < 3; ++i) pthread_join(start(f), nullptr);
-    f();
 }

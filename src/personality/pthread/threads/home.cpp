@@ -63,8 +63,20 @@ bool may_go(const core::context *c, const sys::interruption *slice) noexcept {
     return stands_in_program(t->signals, *slice);
 }
 
-// Of the threads only the one that forked is there.
+bool is_below_scheduler(const core::carrier *k) noexcept {
+    const core::sched *s = k && k->carried ? k->current_sched : nullptr;
+    while (s && s != units()) s = s->parent;
+    return s;
+}
+
+// Of the threads only the one that forked is there. Without a hart in the scheduler it leaves that alone: nobody can
+// tell what the harts were about that were in there, and the child's next thread opens another one. With one, it drops
+// whoever waits there: the program's other threads do not go on in the child.
 void child_after_fork() noexcept {
+    if (!is_below_scheduler(core::current_carrier()))
+        scheduler.store(nullptr, std::memory_order_relaxed);
+    else
+        units()->hooks->units->forget_all(units(), current_thread ? 1 : 0);
     living.store(current_thread ? 1 : 0, std::memory_order_relaxed);
     if (current_thread) is_orphan.store(true, std::memory_order_relaxed);
     if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
@@ -151,6 +163,7 @@ void come_home() noexcept {
     core::context *c = core::current_context();
     if (!t || !core::is_promoted(c)) return;
     unit_scheduler *s = units();
+    if (!s) return; // in the child of its fork: it stays where it is
     t->back.run = bring_home;
     t->back.c = c;
     s->hooks->units->accept(s, &t->back);

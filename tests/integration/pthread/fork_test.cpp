@@ -1,0 +1,100 @@
+// Processes that fork beside threads. On Comity's threads and on the C library's.
+#include "start.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// The child's only thread returns from its function.
+TEST(process, ends_with_the_thread_that_forked_it) {
+    pid_t child = -1;
+    auto f = [&] {
+        child = fork();
+        if (child == 0) alarm(30);
+    };
+    const pid_t parent = getpid();
+    const pthread_t t = start(f);
+    pthread_join(t, nullptr);
+    ASSERT_EQ(parent, getpid());
+    int status = 0;
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// Harts are at work while the process's first thread forks, which may have none itself.
+TEST(process, threads_run_in_the_child_of_a_fork_beside_busy_threads) {
+    std::atomic<bool> stop{false};
+    auto nothing = [] {};
+    auto make = [&] {
+        while (!stop) pthread_join(start(nothing), nullptr);
+    };
+    std::array<pthread_t, 3> makers{};
+    for (pthread_t &t : makers) t = start(make);
+    for (int i = 0; i < 20; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            pthread_join(start(nothing), nullptr);
+            _exit(0);
+        }
+        int status = -1;
+        EXPECT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_EQ(0, status);
+        if (status != 0) break;
+    }
+    stop = true;
+    for (const pthread_t t : makers) pthread_join(t, nullptr);
+}
+
+// Those that waited for a hart when one of them forked.
+TEST(process, other_threads_do_not_go_on_in_the_child_of_a_fork) {
+    std::atomic<bool> stop{false};
+    std::atomic<int> turns{0};
+    auto nothing = [] {};
+    auto other = [&] {
+        for (; !stop; ++turns) sched_yield();
+    };
+    auto forks = [&] {
+        while (turns < 10) sched_yield();
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            const int before = turns;
+            for (int i = 0; i < 20; ++i) {
+                sched_yield();
+                pthread_join(start(nothing), nullptr);
+            }
+            _exit(turns == before ? 0 : 1);
+        }
+        int status = -1;
+        EXPECT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_EQ(0, status);
+    };
+    const pthread_t others[] = {start(other), start(other), start(other)};
+    const pthread_t forker = start(forks);
+    pthread_join(forker, nullptr);
+    stop = true;
+    for (const pthread_t t : others) pthread_join(t, nullptr);
+}
+
+TEST(process, a_fork_from_a_thread_leaves_it_alone) {
+    auto f = [] {
+        const pid_t child = fork();
+        if (child == 0) {
+            std::thread t([] {});
+            t.join();
+            _exit(17);
+        }
+        int status = 0;
+        EXPECT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 17) << status;
+    };
+    for (int i = 0; i < 3; ++i) pthread_join(start(f), nullptr);
+    f();
+}
