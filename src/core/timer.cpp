@@ -198,6 +198,22 @@ bool arm(timer &t) noexcept {
     return true;
 }
 
+void forget_waits() noexcept {
+    lock.lock();
+    timer *kept = nullptr; // linked by `up`
+    while (timer *t = heap.earliest()) {
+        heap.remove(t);
+        t->queued = false;
+        if (t->serve) t->up = std::exchange(kept, t);
+    }
+    while (timer *t = kept) {
+        kept = std::exchange(t->up, nullptr);
+        heap.add(t);
+        t->queued = true;
+    }
+    lock.unlock();
+}
+
 bool cancel(timer &t) noexcept {
     chaos_point();
     lock.lock();

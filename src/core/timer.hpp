@@ -48,6 +48,10 @@ private:
 // deadline on. Any thread.
 COMITY_SHARED void hold_timers_in_forks() noexcept;
 
+// In the child of a fork, where nobody waits who is not there: only timers that serve are kept. Before the timers' thread
+// is there.
+COMITY_SHARED void forget_waits() noexcept;
+
 // After it nothing refers to the timer. True: it was still queued, and `expired` will not be called. False: `expired`
 // has returned. Any thread but the timers'; never switches.
 COMITY_SHARED bool cancel(timer &t) noexcept;

@@ -83,6 +83,32 @@ TEST(process, other_threads_do_not_go_on_in_the_child_of_a_fork) {
     for (const pthread_t t : others) pthread_join(t, nullptr);
 }
 
+TEST(process, sleepers_do_not_wake_in_the_child_of_a_fork) {
+    std::atomic<int> asleep{0}, woken{0};
+    auto sleeps = [&] {
+        ++asleep;
+        usleep(60'000);
+        ++woken;
+    };
+    auto nothing = [] {};
+    auto forks = [&] {
+        while (asleep < 3) sched_yield();
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            usleep(100'000);
+            pthread_join(start(nothing), nullptr);
+            _exit(woken == 0 ? 0 : 1);
+        }
+        int status = -1;
+        EXPECT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_EQ(0, status);
+    };
+    const pthread_t threads[] = {start(sleeps), start(sleeps), start(sleeps), start(forks)};
+    for (const pthread_t t : threads) pthread_join(t, nullptr);
+    EXPECT_EQ(3, woken);
+}
+
 TEST(process, a_fork_from_a_thread_leaves_it_alone) {
     auto f = [] {
         const pid_t child = fork();

@@ -73,6 +73,7 @@ bool is_below_scheduler(const core::carrier *k) noexcept {
 // tell what the harts were about that were in there, and the child's next thread opens another one. With one, it drops
 // whoever waits there: the program's other threads do not go on in the child.
 void child_after_fork() noexcept {
+    core::forget_waits();
     if (!is_below_scheduler(core::current_carrier()))
         scheduler.store(nullptr, std::memory_order_relaxed);
     else
