@@ -110,14 +110,18 @@ using comity::posix::thread;
 
 COMITY_INTERPOSED void pthread_exit(void *result) {
     if (current_thread) end(current_thread, result);
-    leave_to_others();
+    leave_to_others(result);
     next_exit.get()(result);
     std::abort();
 }
 
 COMITY_INTERPOSED int pthread_cancel(pthread_t t) {
     thread *own = thread_of(t);
-    if (!own) return next_cancel.get()(t);
+    if (!own) {
+        const int error = next_cancel.get()(t);
+        if (error == 0 && first_receiver_if(t)) note_first_cancelled();
+        return error;
+    }
     {
         const alive target(own);
         if (!target) return target.is_known() ? 0 : ESRCH;

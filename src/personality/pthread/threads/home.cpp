@@ -172,8 +172,9 @@ void come_home() noexcept {
         c, [](void *) {}, nullptr);
 }
 
-void leave_to_others() {
+void leave_to_others(void *result) {
     if (current_thread || !the_scheduler() || sys::kernel_thread_id() != ::getpid()) return;
+    end_first_thread(result);
     if (comity_scheduler_self() == the_scheduler()) {
         comity_threads_end();
         scheduler.store(nullptr, std::memory_order_relaxed); // for those that handlers of exit create

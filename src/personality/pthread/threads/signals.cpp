@@ -287,6 +287,8 @@ receiver *first_receiver_if(pthread_t t) noexcept {
                : nullptr;
 }
 
+pthread_t first_receivers_thread() noexcept { return first_pthread; }
+
 void open_receiver(receiver &r) noexcept { r.context.store(core::current_context(), std::memory_order_relaxed); }
 
 void close_receiver(receiver &r) noexcept {

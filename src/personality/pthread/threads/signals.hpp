@@ -78,6 +78,8 @@ void close_receiver(receiver &r) noexcept;
 bool is_due(const receiver &r) noexcept;
 // The first thread's, if that is who is asked for; else null.
 receiver *first_receiver_if(pthread_t t) noexcept;
+// Its thread, where it is known to be there.
+pthread_t first_receivers_thread() noexcept;
 
 // While it lives, what is called from here is the program's code again.
 class programs_below {

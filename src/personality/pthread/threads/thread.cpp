@@ -202,9 +202,25 @@ int create(thread *t, const wishes &w) noexcept {
 
 // ---- Joins
 
-// The end of whom the caller waits for waits for the caller's own?
+// The program's first thread, as those see it who join it: it ends when it leaves to the others. If it is to be
+// cancelled, it ends as the C library has it.
+constinit thread first_thread{.state{thread::in_use}};
+
+thread *joined_as(pthread_t t) noexcept {
+    thread *own = thread_of(t);
+    return own || !first_receiver_if(t) ? own : &first_thread;
+}
+
+// Null: the caller is a kernel thread of the program's.
+thread *joining_thread() noexcept { return current_thread ? current_thread : joined_as(next_self.get()()); }
+
+// The end of whom the caller waits for waits for the caller's own? Not for long, if it is to be cancelled.
 bool would_wait_for_itself(thread *t) noexcept {
-    return t == current_thread || (current_thread && t->joins.load(std::memory_order_relaxed) == current_thread);
+    thread *caller = joining_thread();
+    if (!caller) return false;
+    if (t == caller) return true;
+    return t->joins.load(std::memory_order_relaxed) == caller &&
+           !t->signals.to_be_cancelled.load(std::memory_order_relaxed);
 }
 
 // Adds `joined` or `detached`: nobody else may join or detach it then. 0, or why that cannot be; `before` is the state.
@@ -221,9 +237,11 @@ int claim(thread *t, std::uint32_t as, std::uint32_t &before) noexcept {
 
 // Handlers run while it waits. The thread has been claimed by the caller. 0, ETIMEDOUT or ECANCELED.
 int await_end(thread *t, std::int64_t deadline) {
-    if (!may_be_signalled()) return 0;
+    if (!may_be_signalled() && t != &first_thread) return 0;
     const auto has_ended = [t]() noexcept {
-        return (t->state.load(std::memory_order_acquire) & thread::ended) != 0; // acquire[posix-thread-state]
+        const std::uint32_t state = t->state.load(std::memory_order_acquire); // acquire[posix-thread-state]
+        return (state & thread::ended) != 0 ||
+               (t == &first_thread && t->signals.to_be_cancelled.load(std::memory_order_relaxed));
     };
     if (t->state.fetch_or(thread::awaited, std::memory_order_acq_rel) & thread::ended)
         return 0; // acq_rel[posix-thread-state]
@@ -241,18 +259,31 @@ int await_end(thread *t, std::int64_t deadline) {
     }
 }
 
-template <class Join> int join(thread *t, std::int64_t deadline, Join do_join) {
-    if (would_wait_for_itself(t)) return EDEADLK;
+// After await_end, of the first thread. 0 or an error number.
+int take_first_result(void **result, std::int64_t deadline) {
+    if (first_thread.state.load(std::memory_order_acquire) & thread::ended) { // acquire[posix-thread-state]
+        if (result) *result = first_thread.result;
+        return 0;
+    }
+    const pthread_t t = first_receivers_thread();
+    if (deadline == sys::no_deadline) return next_join.get()(t, result);
+    const timespec until{deadline / 1'000'000'000, deadline % 1'000'000'000};
+    return next_clockjoin.get()(t, result, CLOCK_MONOTONIC, &until);
+}
+
+template <class Join> int join(thread *t, void **result, std::int64_t deadline, Join do_join) {
     come_home();
     test_cancel();
+    if (would_wait_for_itself(t)) return EDEADLK;
     std::uint32_t before = 0;
     if (const int error = claim(t, thread::joined, before)) return error;
-    if (current_thread) current_thread->joins.store(t, std::memory_order_relaxed);
+    thread *caller = joining_thread();
+    if (caller) caller->joins.store(t, std::memory_order_relaxed);
     int error = await_end(t, deadline);
-    if (error == 0) error = do_join(t->handle);
-    if (current_thread) current_thread->joins.store(nullptr, std::memory_order_relaxed);
+    if (error == 0) error = t == &first_thread ? take_first_result(result, deadline) : do_join(t->handle);
+    if (caller) caller->joins.store(nullptr, std::memory_order_relaxed);
     if (error == 0) {
-        give_back_memory(t);
+        if (t != &first_thread) give_back_memory(t);
         return 0;
     }
     t->state.fetch_and(~thread::joined, std::memory_order_relaxed);
@@ -321,6 +352,21 @@ void finish(thread *t) noexcept {
     if (before & thread::detached) give_back_memory(t);
 }
 
+void note_first_cancelled() noexcept {
+    first_thread.signals.to_be_cancelled.store(true, std::memory_order_relaxed);
+    sync::wake_all_at(&first_thread);
+}
+
+void end_first_thread(void *result) noexcept {
+    (void)sys::destroy_thread_locals();
+    end_keys();
+    (void)sys::destroy_thread_locals(); // what the keys' destructors have made
+    first_thread.result = result;
+    const std::uint32_t before =
+        first_thread.state.fetch_or(thread::ended, std::memory_order_acq_rel); // acq_rel[posix-thread-state]
+    if (before & thread::awaited) sync::wake_all_at(&first_thread);
+}
+
 } // namespace comity::posix
 
 using namespace comity::posix;
@@ -359,45 +405,46 @@ COMITY_INTERPOSED int pthread_setattr_default_np(const pthread_attr_t *a) noexce
 COMITY_INTERPOSED pthread_t pthread_self() noexcept { return self(); }
 
 COMITY_INTERPOSED int pthread_join(pthread_t t, void **result) {
-    thread *own = thread_of(t);
+    thread *own = joined_as(t);
     if (!own) return next_join.get()(t, result);
-    return join(own, comity::sys::no_deadline,
+    return join(own, result, comity::sys::no_deadline,
                 [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
 }
 
 COMITY_INTERPOSED int pthread_tryjoin_np(pthread_t t, void **result) noexcept {
-    thread *own = thread_of(t);
+    thread *own = joined_as(t);
     if (!own) return next_tryjoin.get()(t, result);
     if (!(own->state.load(std::memory_order_acquire) & thread::ended)) return EBUSY; // acquire[posix-thread-state]
     thread *caller = current_thread; // a request stays for the next cancellation point: this is none
     const bool cancellable = caller && !caller->ending && caller->cancel_state == PTHREAD_CANCEL_ENABLE;
     if (cancellable) comity_thread_set_cancel(0);
-    const int error = join(own, comity::sys::no_deadline,
+    const int error = join(own, result, comity::sys::no_deadline,
                            [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
     if (cancellable) comity_thread_set_cancel(1);
     return error;
 }
 
 COMITY_INTERPOSED int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock, const timespec *time) {
-    thread *own = thread_of(t);
+    thread *own = joined_as(t);
     if (!own) return next_clockjoin.get()(t, result, clock, time);
     if (!time) return pthread_join(t, result);
     if (!is_clock(clock) || !is_time(time)) return EINVAL;
     const std::int64_t deadline = deadline_of(clock, *time);
-    return join(own, deadline,
+    return join(own, result, deadline,
                 [=](comity_thread_t *handle) { return comity_thread_timedjoin(handle, result, deadline); });
 }
 
 COMITY_INTERPOSED int pthread_timedjoin_np(pthread_t t, void **result, const timespec *time) {
-    return thread_of(t) ? pthread_clockjoin_np(t, result, CLOCK_REALTIME, time) : next_timedjoin.get()(t, result, time);
+    return joined_as(t) ? pthread_clockjoin_np(t, result, CLOCK_REALTIME, time) : next_timedjoin.get()(t, result, time);
 }
 
 COMITY_INTERPOSED int pthread_detach(pthread_t t) noexcept {
-    thread *own = thread_of(t);
+    thread *own = joined_as(t);
     if (!own) return next_detach.get()(t);
     comity_thread_t *handle = own->handle; // from here on it may be given back
     std::uint32_t before = 0;
     if (const int error = claim(own, thread::detached, before)) return error;
+    if (own == &first_thread) return 0;
     if (before & thread::ended) give_back_memory(own);
     return comity_thread_detach(handle);
 }

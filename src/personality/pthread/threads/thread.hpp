@@ -103,8 +103,13 @@ struct comity_scheduler *the_scheduler() noexcept;
 bool leave_hart() noexcept;
 // A thread that has done so, or was made to by the watch, comes back to the harts. May switch.
 void come_home() noexcept;
-// The program's first thread leaves: when all others have ended, so does the process. Returns if the caller is another.
-void leave_to_others();
+// The program's first thread leaves: when all others have ended, so does the process. Who joins it has its result.
+// Returns if the caller is another.
+void leave_to_others(void *result);
+// The part of that which is before the wait: its destructors, and the wake of who joins it.
+void end_first_thread(void *result) noexcept;
+// Somebody has asked the C library to cancel it.
+void note_first_cancelled() noexcept;
 // One more is about to be created, or one less lives. While any does, a watch sees to it that none keeps a hart that
 // others wait for.
 void count_living(int by) noexcept;
