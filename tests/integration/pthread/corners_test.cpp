@@ -364,3 +364,25 @@ TEST(harts, are_left_at_the_end_of_a_time_slice_within_what_comity_calls) {
     signal(SIGUSR2, SIG_DFL);
     pthread_key_delete(key);
 }
+
+extern "C" void sleeps_without_tables(void); // without_tables.c
+
+TEST(cancellation, that_cannot_unwind_leaves_once_free) {
+    static pthread_once_t o = PTHREAD_ONCE_INIT;
+    static std::atomic<int> calls;
+    calls = 0;
+    auto sleeps = [] {
+        pthread_once(&o, [] {
+            ++calls;
+            sleeps_without_tables();
+        });
+    };
+    const pthread_t t = start(sleeps);
+    while (calls == 0) sched_yield();
+    void *result = nullptr;
+    pthread_cancel(t);
+    pthread_join(t, &result);
+    EXPECT_EQ(PTHREAD_CANCELED, result);
+    pthread_once(&o, [] { ++calls; });
+    EXPECT_EQ(2, calls);
+}

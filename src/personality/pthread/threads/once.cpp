@@ -4,6 +4,8 @@
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/kernel_thread.hpp"
 
+#include <utility>
+
 namespace comity::posix {
 
 namespace {
@@ -37,10 +39,27 @@ private:
     static int running() noexcept;
 
     void run_here(void (*function)()) {
-        struct leave { // if the function throws, or the thread is cancelled in it, it counts as not called
+        // If the function throws, or the thread is cancelled in it, it counts as not called. A thread's cleanup handler
+        // too: the stack of a function without unwind tables cannot be unwound up to here.
+        struct leave {
             once &o;
             int to = fresh;
+            bool left = false;
+            _pthread_cleanup_buffer handler{};
+            explicit leave(once &of) noexcept : o(of) {
+                if (!current_thread) return;
+                handler = {[](void *l) { static_cast<leave *>(l)->now(); }, this, 0, current_thread->cleanup_buffers};
+                current_thread->cleanup_buffers = &handler;
+            }
             ~leave() {
+                thread *t = current_thread;
+                if (t && t->cleanup_buffers == &handler) t->cleanup_buffers = handler.__prev;
+                now();
+            }
+            leave(const leave &) = delete;
+            leave &operator=(const leave &) = delete;
+            void now() noexcept {
+                if (std::exchange(left, true)) return;
                 o.state_.store(to, std::memory_order_release); // release[posix-once]
                 sync::wake_all_at(&o);
             }
