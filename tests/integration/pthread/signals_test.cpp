@@ -132,15 +132,16 @@ TEST(signals, reach_a_thread_that_waits_for_a_mutex_which_it_gets_afterwards) {
     EXPECT_TRUE(has);
 }
 
-TEST(signals, reach_a_thread_that_waits_at_a_condition) {
+TEST(signals, reach_a_thread_that_waits_at_a_condition_and_goes_on_waiting) {
     const with_handler h(SIGUSR1);
     pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t c = PTHREAD_COND_INITIALIZER;
     bool go = false;
+    int woken = 0;
     auto f = [&] {
         come(4);
         pthread_mutex_lock(&m);
-        while (!go) EXPECT_EQ(0, pthread_cond_wait(&c, &m));
+        for (; !go; ++woken) EXPECT_EQ(0, pthread_cond_wait(&c, &m));
         pthread_mutex_unlock(&m);
     };
     const pthread_t t = start(f);
@@ -150,11 +151,13 @@ TEST(signals, reach_a_thread_that_waits_at_a_condition) {
     while (sem_wait(&posted) != 0) {
     }
     EXPECT_EQ(4, handled_by);
+    a_moment();
     pthread_mutex_lock(&m);
     go = true;
     pthread_cond_signal(&c);
     pthread_mutex_unlock(&m);
     pthread_join(t, nullptr);
+    EXPECT_EQ(1, woken);
 }
 
 TEST(signals, end_a_semaphores_wait_and_a_sleep) {

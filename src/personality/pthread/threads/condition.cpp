@@ -26,7 +26,9 @@ public:
         const auto signalled = [this, seen]() noexcept {
             return signals_.load(std::memory_order_acquire) != seen; // acquire[posix-condition]
         };
-        const signalled_wait e = wait_or_signal<true>(this, signalled, deadline); // a handler: it wakes up in vain
+        signalled_wait e;
+        do e = wait_or_signal<true>(this, signalled, deadline);
+        while (e == signalled_wait::signalled); // a handler has run: as the C library's, it waits on
         leave();
         if (const int error = pthread_mutex_lock(m)) return error;
         if (own) own->count_waiting(-1);
