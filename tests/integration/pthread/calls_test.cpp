@@ -8,15 +8,19 @@
 #include <chrono>
 #include <csetjmp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 #include <thread>
 
+#include <aio.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -247,4 +251,72 @@ TEST(calls, that_need_not_sleep_are_cancellation_points) {
     }
     close(ends[0]);
     close(ends[1]);
+}
+
+TEST(calls, of_all_kinds_are_cancelled_where_they_sleep) {
+    int ends[2];
+    ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+    const int queue = msgget(IPC_PRIVATE, 0600);
+    ASSERT_NE(-1, queue);
+    aiocb request{};
+    char byte = 0;
+    request.aio_fildes = ends[1];
+    request.aio_buf = &byte;
+    request.aio_nbytes = 1;
+    ASSERT_EQ(0, aio_read(&request));
+    auto receives = [&] {
+        mmsghdr m{};
+        ++came;
+        recvmmsg(ends[0], &m, 1, 0, nullptr);
+        ADD_FAILURE();
+    };
+    auto dequeues = [&] {
+        long m[2];
+        ++came;
+        msgrcv(queue, m, sizeof m[1], 0, 0);
+        ADD_FAILURE();
+    };
+    auto awaits_input = [&] {
+        const aiocb *const all[] = {&request};
+        ++came;
+        while (aio_suspend(all, 1, nullptr) == -1 && errno == EINTR) {
+        }
+        ADD_FAILURE();
+    };
+    came = 0;
+    const pthread_t of[] = {start(receives), start(dequeues), start(awaits_input)};
+    while (came != 3) sched_yield();
+    a_moment();
+    for (const pthread_t t : of) {
+        void *result = nullptr;
+        pthread_cancel(t);
+        pthread_join(t, &result);
+        EXPECT_EQ(PTHREAD_CANCELED, result);
+    }
+    EXPECT_EQ(1, write(ends[0], "x", 1));
+    const aiocb *const all[] = {&request};
+    while (aio_error(&request) == EINPROGRESS) aio_suspend(all, 1, nullptr);
+    msgctl(queue, IPC_RMID, nullptr);
+    for (const int fd : ends) close(fd);
+}
+
+TEST(calls, for_files_are_cancellation_points) {
+    std::FILE *file = std::tmpfile();
+    ASSERT_TRUE(file);
+    const int fd = fileno(file);
+    char byte = 0;
+    const std::function<void()> of[] = {[&] { fsync(fd); }, [&] { fdatasync(fd); }, [&] { lockf(fd, F_LOCK, 0); },
+                                        [&] { (void)!pread(fd, &byte, 1, 0); },
+                                        [&] { (void)!pwrite(fd, &byte, 1, 0); }};
+    for (const auto &call : of) {
+        auto makes_it = [&] {
+            pthread_cancel(pthread_self());
+            call();
+            ADD_FAILURE();
+        };
+        void *result = nullptr;
+        pthread_join(start(makes_it), &result);
+        EXPECT_EQ(PTHREAD_CANCELED, result);
+    }
+    std::fclose(file);
 }

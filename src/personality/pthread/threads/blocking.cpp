@@ -7,15 +7,19 @@
 #include <climits>
 #include <optional>
 
+#include <aio.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace comity::posix {
@@ -390,6 +394,74 @@ COMITY_INTERPOSED pid_t wait4(pid_t pid, int *status, int options, rusage *usage
 COMITY_INTERPOSED int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
     COMITY_NEXT(waitid, int (*)(idtype_t, id_t, siginfo_t *, int));
     return if_it_sleeps(!(options & WNOHANG), [=] { return next_waitid.get()(type, id, info, options); });
+}
+
+COMITY_INTERPOSED int recvmmsg(int fd, mmsghdr *of, unsigned n, int flags, timespec *timeout) {
+    COMITY_NEXT(recvmmsg, int (*)(int, mmsghdr *, unsigned, int, timespec *));
+    const bool may_sleep = !(flags & MSG_DONTWAIT) && (n > 1 || sleeps(fd, POLLIN));
+    return if_it_sleeps(may_sleep, [=] { return next_recvmmsg.get()(fd, of, n, flags, timeout); });
+}
+COMITY_INTERPOSED int sendmmsg(int fd, mmsghdr *of, unsigned n, int flags) {
+    COMITY_NEXT(sendmmsg, int (*)(int, mmsghdr *, unsigned, int));
+    return if_it_sleeps(!(flags & MSG_DONTWAIT), [=] { return next_sendmmsg.get()(fd, of, n, flags); });
+}
+COMITY_INTERPOSED ssize_t msgrcv(int queue, void *to, std::size_t size, long type, int flags) {
+    COMITY_NEXT(msgrcv, ssize_t(*)(int, void *, std::size_t, long, int));
+    const auto call = [=] { return next_msgrcv.get()(queue, to, size, type, flags); };
+    return if_it_sleeps(!(flags & IPC_NOWAIT), call, after_handler::ends);
+}
+COMITY_INTERPOSED int msgsnd(int queue, const void *from, std::size_t size, int flags) {
+    COMITY_NEXT(msgsnd, int (*)(int, const void *, std::size_t, int));
+    const auto call = [=] { return next_msgsnd.get()(queue, from, size, flags); };
+    return if_it_sleeps(!(flags & IPC_NOWAIT), call, after_handler::ends);
+}
+// What it is not asked for ends it: a request to cancel its thread, or a handler.
+COMITY_INTERPOSED int aio_suspend(const aiocb *const of[], int n, const timespec *timeout) {
+    COMITY_NEXT(aio_suspend, int (*)(const aiocb *const[], int, const timespec *));
+    return without_hart([=] { return next_aio_suspend.get()(of, n, timeout); }, after_handler::ends);
+}
+
+// ---- Files
+
+COMITY_INTERPOSED int lockf(int fd, int command, off_t size) {
+    COMITY_NEXT(lockf, int (*)(int, int, off_t));
+    return if_it_sleeps(command == F_LOCK, [=] { return next_lockf.get()(fd, command, size); });
+}
+COMITY_INTERPOSED int lockf64(int fd, int command, off64_t size) {
+    COMITY_NEXT(lockf64, int (*)(int, int, off64_t));
+    return if_it_sleeps(command == F_LOCK, [=] { return next_lockf64.get()(fd, command, size); });
+}
+COMITY_INTERPOSED int fsync(int fd) {
+    COMITY_NEXT(fsync, int (*)(int));
+    return without_hart([=] { return next_fsync.get()(fd); });
+}
+COMITY_INTERPOSED int fdatasync(int fd) {
+    COMITY_NEXT(fdatasync, int (*)(int));
+    return without_hart([=] { return next_fdatasync.get()(fd); });
+}
+COMITY_INTERPOSED int msync(void *at, std::size_t size, int flags) {
+    COMITY_NEXT(msync, int (*)(void *, std::size_t, int));
+    return if_it_sleeps(flags & MS_SYNC, [=] { return next_msync.get()(at, size, flags); });
+}
+COMITY_INTERPOSED ssize_t pread(int fd, void *to, std::size_t size, off_t from) {
+    COMITY_NEXT(pread, ssize_t(*)(int, void *, std::size_t, off_t));
+    return if_it_sleeps(false, [=] { return next_pread.get()(fd, to, size, from); });
+}
+COMITY_INTERPOSED ssize_t pread64(int fd, void *to, std::size_t size, off64_t from) {
+    COMITY_NEXT(pread64, ssize_t(*)(int, void *, std::size_t, off64_t));
+    return if_it_sleeps(false, [=] { return next_pread64.get()(fd, to, size, from); });
+}
+COMITY_INTERPOSED ssize_t pwrite(int fd, const void *from, std::size_t size, off_t to) {
+    COMITY_NEXT(pwrite, ssize_t(*)(int, const void *, std::size_t, off_t));
+    return if_it_sleeps(false, [=] { return next_pwrite.get()(fd, from, size, to); });
+}
+COMITY_INTERPOSED ssize_t pwrite64(int fd, const void *from, std::size_t size, off64_t to) {
+    COMITY_NEXT(pwrite64, ssize_t(*)(int, const void *, std::size_t, off64_t));
+    return if_it_sleeps(false, [=] { return next_pwrite64.get()(fd, from, size, to); });
+}
+COMITY_INTERPOSED int tcdrain(int fd) {
+    COMITY_NEXT(tcdrain, int (*)(int));
+    return without_hart([=] { return next_tcdrain.get()(fd); });
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)
