@@ -464,4 +464,35 @@ COMITY_INTERPOSED int tcdrain(int fd) {
     return without_hart([=] { return next_tcdrain.get()(fd); });
 }
 
+// What the headers make of such calls in a program built with _FORTIFY_SOURCE.
+
+extern "C" [[noreturn]] void __chk_fail(); // the C library's: ends the program
+
+COMITY_INTERPOSED ssize_t __read_chk(int fd, void *to, std::size_t size, std::size_t room) {
+    return size > room ? __chk_fail(), 0 : read(fd, to, size);
+}
+COMITY_INTERPOSED ssize_t __recv_chk(int fd, void *to, std::size_t size, std::size_t room, int flags) {
+    return size > room ? __chk_fail(), 0 : recv(fd, to, size, flags);
+}
+COMITY_INTERPOSED ssize_t __recvfrom_chk(int fd, void *to, std::size_t size, std::size_t room, int flags,
+                                         sockaddr *from, socklen_t *length) {
+    return size > room ? __chk_fail(), 0 : recvfrom(fd, to, size, flags, from, length);
+}
+COMITY_INTERPOSED int __poll_chk(pollfd *of, nfds_t n, int timeout, std::size_t room) {
+    return n > room / sizeof(pollfd) ? __chk_fail(), 0 : poll(of, n, timeout);
+}
+COMITY_INTERPOSED int __ppoll_chk(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask,
+                                  std::size_t room) {
+    return n > room / sizeof(pollfd) ? __chk_fail(), 0 : ppoll(of, n, timeout, mask);
+}
+
+COMITY_ALSO_NAMED(__read, read);
+COMITY_ALSO_NAMED(__write, write);
+COMITY_ALSO_NAMED(__send, send);
+COMITY_ALSO_NAMED(__connect, connect);
+COMITY_ALSO_NAMED(__poll, poll);
+COMITY_ALSO_NAMED(__select, select);
+COMITY_ALSO_NAMED(__wait, wait);
+COMITY_ALSO_NAMED(__waitpid, waitpid);
+
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -315,3 +315,5 @@ COMITY_INTERPOSED int sigaction(int signal, const struct sigaction *to, struct s
     if (before) *before = was;
     return result;
 }
+
+COMITY_ALSO_NAMED(__sigaction, sigaction);

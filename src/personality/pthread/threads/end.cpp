@@ -28,7 +28,10 @@ COMITY_NEXT_SYMBOL next<void (*)(__pthread_unwind_buf_t *)> next_unregister_rest
 COMITY_NEXT_SYMBOL next<void (*)(__pthread_unwind_buf_t *)> next_unwind_next{"__pthread_unwind_next"};
 COMITY_NEXT_SYMBOL next<void (*)(_pthread_cleanup_buffer *, void (*)(void *), void *)> next_push{
     "_pthread_cleanup_push"};
+COMITY_NEXT_SYMBOL next<void (*)(_pthread_cleanup_buffer *, void (*)(void *), void *)> next_push_defer{
+    "_pthread_cleanup_push_defer"};
 COMITY_NEXT_SYMBOL next<void (*)(_pthread_cleanup_buffer *, int)> next_pop{"_pthread_cleanup_pop"};
+COMITY_NEXT_SYMBOL next<void (*)(_pthread_cleanup_buffer *, int)> next_pop_restore{"_pthread_cleanup_pop_restore"};
 
 thread_local _Unwind_Exception forced; // of the thread that ends; its TLS goes along
 
@@ -209,6 +212,23 @@ COMITY_INTERPOSED void _pthread_cleanup_pop(_pthread_cleanup_buffer *b, int exec
     if (!t) return next_pop.get()(b, execute);
     t->cleanup_buffers = b->__prev;
     if (execute) b->__routine(b->__arg);
+}
+COMITY_INTERPOSED void _pthread_cleanup_push_defer(_pthread_cleanup_buffer *b, void (*routine)(void *), void *arg) {
+    thread *t = current_thread;
+    if (!t) return next_push_defer.get()(b, routine, arg);
+    b->__canceltype = t->cancel_type;
+    t->cancel_type = PTHREAD_CANCEL_DEFERRED;
+    note_cancellation(t);
+    _pthread_cleanup_push(b, routine, arg);
+}
+COMITY_INTERPOSED void _pthread_cleanup_pop_restore(_pthread_cleanup_buffer *b, int execute) {
+    thread *t = current_thread;
+    if (!t) return next_pop_restore.get()(b, execute);
+    t->cleanup_buffers = b->__prev;
+    t->cancel_type = b->__canceltype;
+    note_cancellation(t);
+    if (execute) b->__routine(b->__arg);
+    if (t->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS) test_cancel();
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

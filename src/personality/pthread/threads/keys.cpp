@@ -55,3 +55,5 @@ COMITY_INTERPOSED int pthread_key_delete(pthread_key_t key) noexcept {
     if (key < most_keys) destructors[key].store(nullptr, std::memory_order_relaxed);
     return next_delete.get()(key);
 }
+
+COMITY_ALSO_NAMED(__pthread_key_create, pthread_key_create);

@@ -129,4 +129,9 @@ COMITY_INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *m) noexcept {
     return own->is_in_use() ? EBUSY : 0;
 }
 
+COMITY_ALSO_NAMED(__pthread_mutex_lock, pthread_mutex_lock);
+COMITY_ALSO_NAMED(__pthread_mutex_trylock, pthread_mutex_trylock);
+COMITY_ALSO_NAMED(__pthread_mutex_unlock, pthread_mutex_unlock);
+COMITY_ALSO_NAMED(__pthread_mutex_destroy, pthread_mutex_destroy);
+
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

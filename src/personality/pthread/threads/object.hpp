@@ -12,6 +12,15 @@
 #include <pthread.h>
 
 #define COMITY_INTERPOSED extern "C" __attribute__((visibility("default")))
+// Another name of the C library's for a function that this file defines: programs and libraries bind to either, so both
+// are always the same.
+#if __has_attribute(copy)
+#define COMITY_ALSO_NAMED(name, function)                                                                              \
+    extern "C" __attribute__((visibility("default"), alias(#function), copy(function))) decltype(::function) name
+#else
+#define COMITY_ALSO_NAMED(name, function)                                                                              \
+    extern "C" __attribute__((visibility("default"), alias(#function))) decltype(::function) name
+#endif
 
 namespace comity::posix {
 

@@ -98,4 +98,6 @@ COMITY_INTERPOSED int pthread_spin_lock(pthread_spinlock_t *l) noexcept {
     }
 }
 
+COMITY_ALSO_NAMED(__pthread_once, pthread_once);
+
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -174,4 +174,11 @@ COMITY_INTERPOSED int pthread_rwlock_destroy(pthread_rwlock_t *l) noexcept {
     return ours(l) ? 0 : next_destroy.get()(l); // also of one that is held, as in the C library
 }
 
+COMITY_ALSO_NAMED(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
+COMITY_ALSO_NAMED(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
+COMITY_ALSO_NAMED(__pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock);
+COMITY_ALSO_NAMED(__pthread_rwlock_trywrlock, pthread_rwlock_trywrlock);
+COMITY_ALSO_NAMED(__pthread_rwlock_unlock, pthread_rwlock_unlock);
+COMITY_ALSO_NAMED(__pthread_rwlock_destroy, pthread_rwlock_destroy);
+
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

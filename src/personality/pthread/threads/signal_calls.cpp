@@ -255,4 +255,7 @@ COMITY_INTERPOSED int sigaltstack(const stack_t *to, stack_t *before) noexcept {
     return 0;
 }
 
+COMITY_ALSO_NAMED(__sigsuspend, sigsuspend);
+COMITY_ALSO_NAMED(gsignal, raise);
+
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -90,4 +90,7 @@ COMITY_INTERPOSED int sched_yield() noexcept {
 COMITY_INTERPOSED int comity_pthread_yield() noexcept asm("pthread_yield");
 int comity_pthread_yield() noexcept { return sched_yield(); }
 
+COMITY_ALSO_NAMED(__sched_yield, sched_yield);
+COMITY_ALSO_NAMED(__nanosleep, nanosleep);
+
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)
