@@ -327,17 +327,22 @@ class regions(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become a user without other processes")
     def test_a_region_runs_with_fewer_ranks_at_the_limit_of_threads(self):
-        def nobody_with_few_threads():
-            os.setgid(65534)
-            os.setuid(54321)
-            resource.setrlimit(resource.RLIMIT_NPROC, (12, 12))
-
         if any(not os.stat(folder).st_mode & 1 for path in (drop_in, trouble) for folder in parents(path)):
             self.skipTest("the build folder is closed to other users")
-        done = self.expect("crowd", before=nobody_with_few_threads, OMP_NUM_THREADS="64")
-        ranks = int(done.stdout.split()[1])
-        self.assertTrue(1 <= ranks < 64, ranks)
-        self.assertRegex(done.stderr, f"comity: a parallel region gets {ranks} ranks instead of 64: no more threads to be had")
+        for limit in (1, 12):
+            def nobody_with_few_threads():
+                os.setgid(65534)
+                os.setuid(54321)
+                resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+
+            with self.subTest(limit):
+                done = self.expect("crowd", before=nobody_with_few_threads, OMP_NUM_THREADS="64")
+                ranks = int(done.stdout.split()[1])
+                if limit == 12 and ranks == 64:  # most need a kernel thread for a moment only
+                    self.assertEqual([], done.complaints)
+                    continue
+                self.assertTrue(1 <= ranks < 64, ranks)
+                self.assertRegex(done.stderr, f"comity: a parallel region gets {ranks} ranks instead of 64: no more threads to be had")
 
     def test_the_wait_policy_says_whether_idle_harts_spin(self):
         for variables in ({"OMP_WAIT_POLICY": "passive"}, {"KMP_BLOCKTIME": "0"}, {"GOMP_SPINCOUNT": "0"},
