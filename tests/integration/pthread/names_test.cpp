@@ -53,6 +53,8 @@ constexpr std::array pairs{
     pair{"raise", "gsignal"},
     pair{"read", "__read"},
     pair{"write", "__write"},
+    pair{"pread64", "__pread64"},
+    pair{"pwrite64", "__pwrite64"},
     pair{"send", "__send"},
     pair{"connect", "__connect"},
     pair{"poll", "__poll"},

@@ -471,6 +471,12 @@ extern "C" [[noreturn]] void __chk_fail(); // the C library's: ends the program
 COMITY_INTERPOSED ssize_t __read_chk(int fd, void *to, std::size_t size, std::size_t room) {
     return size > room ? __chk_fail(), 0 : read(fd, to, size);
 }
+COMITY_INTERPOSED ssize_t __pread_chk(int fd, void *to, std::size_t size, off_t from, std::size_t room) {
+    return size > room ? __chk_fail(), 0 : pread(fd, to, size, from);
+}
+COMITY_INTERPOSED ssize_t __pread64_chk(int fd, void *to, std::size_t size, off64_t from, std::size_t room) {
+    return size > room ? __chk_fail(), 0 : pread64(fd, to, size, from);
+}
 COMITY_INTERPOSED ssize_t __recv_chk(int fd, void *to, std::size_t size, std::size_t room, int flags) {
     return size > room ? __chk_fail(), 0 : recv(fd, to, size, flags);
 }
@@ -488,6 +494,8 @@ COMITY_INTERPOSED int __ppoll_chk(pollfd *of, nfds_t n, const timespec *timeout,
 
 COMITY_ALSO_NAMED(__read, read);
 COMITY_ALSO_NAMED(__write, write);
+COMITY_ALSO_NAMED(__pread64, pread64);
+COMITY_ALSO_NAMED(__pwrite64, pwrite64);
 COMITY_ALSO_NAMED(__send, send);
 COMITY_ALSO_NAMED(__connect, connect);
 COMITY_ALSO_NAMED(__poll, poll);
