@@ -1,5 +1,6 @@
 #include "core/promotion.hpp"
 
+#include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/carrier.hpp"
 #include "core/overflow.hpp"
@@ -9,6 +10,7 @@
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
+#include "sys/message.hpp"
 #include "sys/signals.hpp"
 
 #include <new>
@@ -28,6 +30,7 @@ struct promotion {
     void *arg = nullptr;
     const sys::cpu_set *cpus = nullptr; // where it runs (place_promotion)
     std::uint64_t cpus_id = 0;
+    bool stays = false; // for ever: the process is the child of the context's fork
 };
 
 namespace {
@@ -88,7 +91,9 @@ void run_promoted(void *argument) {
 
 } // namespace
 
-bool promotable(const context *c) noexcept { return c->tls && c->tls->provider == tls_provider::donor; }
+bool promotable(const context *c) noexcept {
+    return c->tls && c->tls->provider == tls_provider::donor && !(c->tls->promoted && c->tls->promoted->stays);
+}
 
 bool can_promote() noexcept { return select_tls_provider() == tls_provider::donor; }
 
@@ -126,7 +131,9 @@ bool promote(context *c, void (*fn)(void *), void *arg) noexcept {
     return true;
 }
 
-bool is_promoted(const context *c) noexcept { return c->tls && c->tls->promoted && c->home == &c->tls->promoted->k; }
+bool is_promoted(const context *c) noexcept {
+    return c->tls && c->tls->promoted && c->home == &c->tls->promoted->k && !c->tls->promoted->stays;
+}
 
 void demote(context *c, void (*then)(void *), void *arg) noexcept {
     promotion *p = c->tls->promoted;
@@ -138,6 +145,33 @@ void demote(context *c, void (*then)(void *), void *arg) noexcept {
 }
 
 bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }
+
+// To the C library, the thread whose TLS this is has forked: it is the one of the kernel thread, whichever that was.
+carrier *stay_after_fork(carrier *k) noexcept {
+    context *c = k->current;
+    if (is_promoted(c)) c->tls->promoted->stays = true;
+    if (k->bound) binding_after_fork(k);
+    if (!k->carried) return k;
+    if (c->home) {
+        k->carried = nullptr;
+        become(k, &base());
+        c->owner = nullptr;
+        return k;
+    }
+    promotion *&p = c->tls->promoted;
+    if (!p) p = make_promotion(c);
+    if (!p) sys::fatal("forking", "no memory for the child");
+    p->stays = true;
+    p->place = {};
+    if (!p->k.slot) init_carrier(&p->k);
+    p->k.kernel_id = sys::kernel_thread_id();
+    p->k.current = c;
+    *p->k.work_slot = p->k.work = nullptr;
+    c->on = c->home = &p->k;
+    c->owner = nullptr;
+    c->shares_tls = true;
+    return &p->k;
+}
 
 void free_promotion(context *c) noexcept {
     promotion *p = c->tls->promoted;

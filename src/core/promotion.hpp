@@ -29,7 +29,7 @@ void place_promotion(context *c, const sys::cpu_set *cpus, std::uint64_t id) noe
 // False: it cannot be promoted, and nothing happened. Switches.
 COMITY_SHARED bool promote_caller() noexcept;
 
-// Is the caller promoted?
+// Is the context promoted, so that it can come back by demote?
 COMITY_SHARED bool is_promoted(const context *c) noexcept;
 
 // Stops the calling promoted context, which must hold no hart, and runs then(arg) on the kernel thread's own stack:
@@ -39,6 +39,11 @@ COMITY_SHARED void demote(context *c, void (*then)(void *), void *arg) noexcept;
 
 // After demote: does the kernel thread sleep, so that the context's TLS is free?
 COMITY_SHARED bool promotion_over(const context *c) noexcept;
+
+// In the child of a fork, before anything else can run there: the calling context is the native one of the only kernel
+// thread for as long as the process, without a hart and outside every scheduler, wherever it was. Its carrier from now
+// on.
+carrier *stay_after_fork(carrier *k) noexcept;
 
 void free_promotion(context *c) noexcept;
 

@@ -4,6 +4,7 @@
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/overflow.hpp"
+#include "core/promotion.hpp"
 #include "core/spin_length.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
@@ -34,6 +35,7 @@ spinlock starting;
 bool has_fork_handlers = false; // written when the library is loaded, or at the first start if that comes before
 sys::thread_end adopted_thread_ends;
 std::atomic<std::uint32_t> forks{1};
+bool (*leaves_in_child)(const carrier *k) noexcept = nullptr; // written under `starting`
 std::uint64_t per_us = 1000;
 constexpr unsigned nobody_said = ~0U;
 std::atomic<unsigned> spin_us{nobody_said}; // set_spin_us
@@ -118,6 +120,7 @@ void child_after_fork() {
     new (&carriers_lock) spinlock;
     forks.fetch_add(1, std::memory_order_relaxed);
     carrier *k = current_carrier();
+    if (k && leaves_in_child && leaves_in_child(k)) k = stay_after_fork(k);
     awake.store(k ? 1 : 0, std::memory_order_relaxed);
     all_carriers = k;
     if (k) {
@@ -175,6 +178,12 @@ void start() {
 void native_moves(void *) {}
 
 } // namespace
+
+void leave_schedulers_in_children(bool (*leaves)(const carrier *k) noexcept) noexcept {
+    starting.lock();
+    leaves_in_child = leaves;
+    starting.unlock();
+}
 
 void ensure_started() noexcept {
     if (!started.load(std::memory_order_acquire)) // acquire[started]

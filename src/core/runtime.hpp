@@ -53,6 +53,10 @@ void count_contexts(unsigned n) noexcept;
 // Counts the forks that lead to this process: what was made before the last one may have lost its kernel threads.
 COMITY_SHARED std::uint32_t generation() noexcept;
 
+// In the child of a fork a context for which leaves() is true is on no hart and in no scheduler any more
+// (stay_after_fork). One model's; before its first context.
+COMITY_SHARED void leave_schedulers_in_children(bool (*leaves)(const carrier *k) noexcept) noexcept;
+
 // How long a hart without work spins before its carrier sleeps, in ticks: COMITY_SPIN_US, and up to five times that
 // while sleeps are short (spin_length.hpp). 0 before Comity has started.
 COMITY_SHARED std::uint64_t spin_ticks() noexcept;

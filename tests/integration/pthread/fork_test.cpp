@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <ctime>
 
 #include <pthread.h>
 #include <sched.h>
@@ -107,6 +108,100 @@ TEST(process, sleepers_do_not_wake_in_the_child_of_a_fork) {
     const pthread_t threads[] = {start(sleeps), start(sleeps), start(sleeps), start(forks)};
     for (const pthread_t t : threads) pthread_join(t, nullptr);
     EXPECT_EQ(3, woken);
+}
+
+struct meeting {
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+    int come = 0;
+};
+
+// Threads that meet, and are waited for at a condition and joined.
+void use_threads() {
+    alarm(20);
+    meeting all;
+    auto comes = [&] {
+        for (int i = 0; i < 5; ++i) {
+            pthread_mutex_lock(&all.m);
+            ++all.come;
+            pthread_cond_broadcast(&all.c);
+            pthread_mutex_unlock(&all.m);
+            usleep(100);
+        }
+    };
+    std::array<pthread_t, 3> threads{};
+    for (pthread_t &t : threads) t = start(comes);
+    pthread_mutex_lock(&all.m);
+    while (all.come < 15) pthread_cond_wait(&all.c, &all.m);
+    pthread_mutex_unlock(&all.m);
+    for (const pthread_t t : threads) pthread_join(t, nullptr);
+}
+
+void fork_and_use_threads(bool again) {
+    const pid_t child = fork();
+    if (child == 0) {
+        use_threads();
+        auto forks = [] { fork_and_use_threads(false); };
+        if (again) pthread_join(start(forks), nullptr);
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = -1;
+    EXPECT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_EQ(0, status);
+}
+
+// One that the watch has taken off the harts forks as well as one that is on one, and the first thread; and the child
+// forks again from a thread.
+TEST(process, whoever_forks_may_use_threads_in_the_child) {
+    std::atomic<bool> stop{false};
+    auto computes = [&] {
+        while (!stop) {
+        }
+    };
+    auto sleeps = [&] {
+        while (!stop) usleep(1000);
+    };
+    auto forks = [] {
+        for (int i = 0; i < 3; ++i) fork_and_use_threads(i == 0);
+    };
+    auto forks_promoted = [] {
+        for (const clock_t begin = clock(); clock() - begin < CLOCKS_PER_SEC / 5;) {
+        }
+        fork_and_use_threads(true);
+    };
+    const pthread_t others[] = {start(computes), start(sleeps), start(sleeps)};
+    const pthread_t forkers[] = {start(forks), start(forks_promoted), start(forks)};
+    forks();
+    for (const pthread_t t : forkers) pthread_join(t, nullptr);
+    stop = true;
+    for (const pthread_t t : others) pthread_join(t, nullptr);
+}
+
+// The thread that forked ends before those that it has created in the child, one of whom joins it.
+TEST(process, who_forked_can_be_joined_in_the_child) {
+    std::atomic<bool> over{false};
+    auto f = [&] {
+        static pthread_t forker;
+        forker = pthread_self();
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            static auto joins = [] {
+                void *result = nullptr;
+                const int error = pthread_join(forker, &result);
+                _exit(error == 0 && result == &forker ? 17 : 1);
+            };
+            start(joins);
+            pthread_exit(&forker);
+        }
+        int status = 0;
+        EXPECT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 17) << status;
+        over = true;
+    };
+    const pthread_t t = start(f);
+    while (!over) usleep(1000); // nobody joins it in the parent when it forks
+    pthread_join(t, nullptr);
 }
 
 TEST(process, a_fork_from_a_thread_leaves_it_alone) {

@@ -69,36 +69,50 @@ bool is_below_scheduler(const core::carrier *k) noexcept {
     return s;
 }
 
-// Of the threads only the one that forked is there. Without a hart in the scheduler it leaves that alone: nobody can
-// tell what the harts were about that were in there, and the child's next thread opens another one. With one, it drops
-// whoever waits there: the program's other threads do not go on in the child.
+// Whoever forks on a hart that works for the threads, or is one of them without a hart, is on none and in no scheduler
+// in the child: nobody can tell what the harts were about that were in there, so its next thread opens another one.
+bool leaves_in_child(const core::carrier *k) noexcept {
+    return k->carried ? k->current_sched == units() : current_thread != nullptr;
+}
+
+// Of the threads only the one that forked is there. One in another model's scheduler below keeps its hart, and drops
+// whoever waits here: the program's other threads do not go on in the child.
 void child_after_fork() noexcept {
+    opening.unlock();
     core::forget_waits();
-    if (!is_below_scheduler(core::current_carrier()))
-        scheduler.store(nullptr, std::memory_order_relaxed);
-    else
+    const bool below = is_below_scheduler(core::current_carrier());
+    if (below)
         units()->hooks->units->forget_all(units(), current_thread ? 1 : 0);
+    else
+        scheduler.store(nullptr, std::memory_order_relaxed);
     living.store(current_thread ? 1 : 0, std::memory_order_relaxed);
-    if (current_thread) is_orphan.store(true, std::memory_order_relaxed);
+    if (current_thread) {
+        is_orphan.store(true, std::memory_order_relaxed);
+        current_thread->stays = !below;
+    }
     if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
 }
 
-// Before the C library, and the core, take their own locks for a fork.
-__attribute__((constructor)) void keep_opening_out_of_forks() noexcept {
-    if (!sys::at_fork([] { opening.lock(); }, [] { opening.unlock(); }, [] { opening.unlock(); }))
+// The locks before the C library, and the core, take their own for a fork. In the child after the core, and before the
+// timers' thread is there.
+__attribute__((constructor)) void watch_forks() noexcept {
+    if (!sys::at_fork([] { opening.lock(); }, [] { opening.unlock(); }, child_after_fork))
         sys::warn("no memory to prepare for fork: a child process must not create threads");
 }
 
 bool open_here() noexcept {
-    static const bool watches_forks = sys::at_fork(nullptr, nullptr, child_after_fork);
-    if (!watches_forks) return false;
+    core::leave_schedulers_in_children(leaves_in_child);
     const comity_scheduler_attr_t a = wanted();
     if (comity_threads_begin_with(&a) != 0) return false;
     comity_scheduler_t *s = comity_scheduler_self();
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
     if (reinterpret_cast<unit_scheduler *>(s)->goes_by_descent()) charge_from_now_on(sys::get_options().posix_quota);
-    if (sys::kernel_thread_id() == ::getpid()) begin_signals();
+    static bool has_begun = false; // also in a child, by its parent
+    if (!has_begun && !current_thread && sys::kernel_thread_id() == ::getpid()) {
+        has_begun = true;
+        begin_signals();
+    }
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
     return true;
 }
@@ -108,7 +122,7 @@ bool open_here() noexcept {
 void *keep_open(void *) {
     keeper.store(open_here() ? 1 : 2, std::memory_order_release); // release[posix-keeper]
     sys::futex_wake_all(keeper);
-    static comity_event_t never;
+    comity_event_t never{};
     for (;;) comity_event_wait(&never);
 }
 
@@ -164,7 +178,6 @@ void come_home() noexcept {
     core::context *c = core::current_context();
     if (!t || !core::is_promoted(c)) return;
     unit_scheduler *s = units();
-    if (!s) return; // in the child of its fork: it stays where it is
     t->back.run = bring_home;
     t->back.c = c;
     s->hooks->units->accept(s, &t->back);
@@ -172,10 +185,8 @@ void come_home() noexcept {
         c, [](void *) {}, nullptr);
 }
 
-void leave_to_others(void *result) {
-    if (current_thread || !the_scheduler() || sys::kernel_thread_id() != ::getpid()) return;
-    end_first_thread(result);
-    if (comity_scheduler_self() == the_scheduler()) {
+void end_with_others() {
+    if (the_scheduler() && comity_scheduler_self() == the_scheduler()) {
         comity_threads_end();
         scheduler.store(nullptr, std::memory_order_relaxed); // for those that handlers of exit create
     } else {                                                 // its hart is with others, or the scheduler is a keeper's
@@ -184,6 +195,12 @@ void leave_to_others(void *result) {
         for (std::uint32_t n = 0; (n = living.load(std::memory_order_relaxed)) != 0;) (void)sys::futex_wait(living, n);
     }
     std::exit(0);
+}
+
+void leave_to_others(void *result) {
+    if (current_thread || !the_scheduler() || sys::kernel_thread_id() != ::getpid()) return;
+    end_first_thread(result);
+    end_with_others();
 }
 
 bool leave_hart() noexcept {

@@ -169,6 +169,7 @@ void *run(void *data) {
     begin_charging();
     deliver_here();
     void *result = t->fn(t->arg);
+    t->result = result;
     finish(t);
     return result;
 }
@@ -237,7 +238,7 @@ int claim(thread *t, std::uint32_t as, std::uint32_t &before) noexcept {
 
 // Handlers run while it waits. The thread has been claimed by the caller. 0, ETIMEDOUT or ECANCELED.
 int await_end(thread *t, std::int64_t deadline) {
-    if (!may_be_signalled() && t != &first_thread) return 0;
+    if (!may_be_signalled() && t != &first_thread && !t->stays) return 0;
     const auto has_ended = [t]() noexcept {
         const std::uint32_t state = t->state.load(std::memory_order_acquire); // acquire[posix-thread-state]
         return (state & thread::ended) != 0 ||
@@ -280,7 +281,8 @@ template <class Join> int join(thread *t, void **result, std::int64_t deadline, 
     thread *caller = joining_thread();
     if (caller) caller->joins.store(t, std::memory_order_relaxed);
     int error = await_end(t, deadline);
-    if (error == 0) error = t == &first_thread ? take_first_result(result, deadline) : do_join(t->handle);
+    if (error == 0 && t->stays && result) *result = t->result;
+    if (error == 0 && !t->stays) error = t == &first_thread ? take_first_result(result, deadline) : do_join(t->handle);
     if (caller) caller->joins.store(nullptr, std::memory_order_relaxed);
     if (error == 0) {
         if (t != &first_thread) give_back_memory(t);
@@ -345,11 +347,13 @@ void finish(thread *t) noexcept {
     come_home();
     count_living(-1); // it may be the end of the process
     current_thread = nullptr;
+    const bool stays = t->stays;
     // seq_cst[posix-alive], acq_rel[posix-thread-state]
     const std::uint32_t before = t->state.fetch_or(thread::ended, std::memory_order_seq_cst);
     while (tellers_of(t).load(std::memory_order_seq_cst) != 0) sys::yield_kernel_thread(); // seq_cst[posix-alive]
     if (before & thread::awaited) sync::wake_all_at(t);
     if (before & thread::detached) give_back_memory(t);
+    if (stays) end_with_others();
 }
 
 void note_first_cancelled() noexcept {

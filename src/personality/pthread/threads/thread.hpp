@@ -29,6 +29,7 @@ struct alignas(64) thread {
     int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
     bool ending = false, in_program = false;
     bool uses_robust = false; // mutexes
+    bool stays = false;       // it has forked this process, as whose first thread it stays until the end
     // Where it runs, from its start.
     std::atomic<void *> stack_bottom{nullptr};
     std::size_t stack_size = 0;
@@ -103,6 +104,8 @@ struct comity_scheduler *the_scheduler() noexcept;
 bool leave_hart() noexcept;
 // A thread that has done so, or was made to by the watch, comes back to the harts. May switch.
 void come_home() noexcept;
+// The first thread has ended, and the process ends with the others.
+[[noreturn]] void end_with_others();
 // The program's first thread leaves: when all others have ended, so does the process. Who joins it has its result.
 // Returns if the caller is another.
 void leave_to_others(void *result);
