@@ -6,13 +6,14 @@
 #include "core/carrier.hpp"
 #include "sys/cpu_set.hpp"
 #include "sys/options.hpp"
+#include "sys/own_memory.hpp"
 
 #include <atomic>
 
 namespace comity::core {
 
 // For each carrier that ever carried a bound hart.
-struct binding {
+struct binding : sys::in_own_memory {
     sys::cpu_set outside;      // adopted: its own mask, to be given back
     std::uint32_t version = 0; // of the hart's CPUs, when it began to follow it
     std::uint64_t place = 0;   // where it was sent by run_on; 0: nowhere

@@ -11,6 +11,7 @@
 
 #include "sys/clock.hpp"
 #include "sys/interruption.hpp"
+#include "sys/own_memory.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -88,7 +89,7 @@ struct displacement {
     const sched *slice_of = nullptr;
 };
 
-struct alignas(64) carrier {
+struct alignas(64) carrier : sys::in_own_memory {
     // Written by the carrier itself, or by whoever grants it a hart before the token.
     hart *carried = nullptr;
     sched *current_sched = nullptr; // set by become()
@@ -133,6 +134,13 @@ struct alignas(64) carrier {
 inline carrier *current_carrier() noexcept {
     context *c = current_context();
     return c ? c->on : nullptr;
+}
+
+// Is this within a call of Comity's to the C library that may call the program's allocator? A hart is in hand, and
+// nothing switches.
+inline bool is_settled() noexcept {
+    const carrier *k = current_carrier();
+    return k && k->settled;
 }
 
 // What the C++ runtime keeps of the running context.

@@ -117,8 +117,10 @@ void free_context(context *c) noexcept { free_contexts_of(&c, 1); }
 void contexts_before_fork() noexcept {
     sys::stack_pool_before_fork();
     contexts_lock.lock();
+    sys::own_memory_before_fork();
 }
 void contexts_after_fork() noexcept { // in both processes
+    sys::own_memory_after_fork();
     contexts_lock.unlock();
     sys::stack_pool_after_fork();
 }

@@ -3,6 +3,8 @@
 // Lock-free. Proof: README.md, "The arena". Nothing switches.
 #pragma once
 
+#include "sys/own_memory.hpp"
+
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -10,8 +12,8 @@
 
 namespace comity::pool {
 
-// Node has an `std::atomic<std::uint32_t> link`, which is the arena's while the node is free. The first block has
-// 2^FirstLog nodes, every further one twice as many; a number has at most IdBits bits.
+// Node is in_own_memory, and has an `std::atomic<std::uint32_t> link`, which is the arena's while the node is free. The
+// first block has 2^FirstLog nodes, every further one twice as many; a number has at most IdBits bits.
 template <class Node, unsigned FirstLog, unsigned IdBits> class arena {
 public:
     using id = std::uint32_t; // 0: none

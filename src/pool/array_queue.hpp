@@ -96,7 +96,7 @@ private:
     static std::uint64_t word_of(const T *item) noexcept { return reinterpret_cast<std::uint64_t>(item); }
     static T *item_of(std::uint64_t word) noexcept { return reinterpret_cast<T *>(word); }
 
-    struct header {
+    struct header : sys::in_own_memory {
         std::atomic<std::uint64_t> number{~std::uint64_t{0}};      // cells [number * 256, …); whoever makes it ready
         std::atomic<std::uint64_t> next{empty(~std::uint64_t{0})}; // producers
     };

@@ -9,6 +9,7 @@
 #include "sys/clock.hpp"
 #include "sys/fence.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/own_memory.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -32,7 +33,7 @@ public:
     ~deque() {
         for (ring *r = ring_.load(std::memory_order_relaxed); r;) {
             ring *older = r->older;
-            ::operator delete(r);
+            free(r);
             r = older;
         }
     }
@@ -169,7 +170,11 @@ private:
         ring *older; // kept until the end, where there may be thieves, one of whom may still read it
         std::atomic<T *> *places() noexcept { return reinterpret_cast<std::atomic<T *> *>(this + 1); }
         std::atomic<T *> &at(std::int64_t i) noexcept { return places()[i & mask]; }
+        static std::size_t bytes(std::int64_t size) noexcept {
+            return sizeof(ring) + static_cast<std::size_t>(size) * sizeof(std::atomic<T *>);
+        }
     };
+    static void free(ring *r) noexcept { sys::free_own(r, ring::bytes(r->mask + 1)); }
 
     // The owner's way to a place: what it needs of the ring stands in its own line, too.
     [[gnu::always_inline]] std::atomic<T *> &own_at(std::int64_t i) noexcept { return places_[i & mask_]; }
@@ -290,8 +295,7 @@ private:
     // old: null before the first push.
     bool grow(ring *old, std::int64_t b) noexcept {
         const std::int64_t size = old ? 2 * (old->mask + 1) : 256;
-        void *memory =
-            ::operator new(sizeof(ring) + static_cast<std::size_t>(size) * sizeof(std::atomic<T *>), std::nothrow);
+        void *memory = sys::allocate_own(ring::bytes(size));
         if (!memory) return false;
         auto *r = new (memory) ring{size - 1, old};
         for (std::int64_t i = 0; i < size; ++i) new (&r->at(i)) std::atomic<T *>(nullptr);
@@ -301,7 +305,7 @@ private:
         places_ = r->places();
         mask_ = r->mask;
         last_ = seen_top_ + mask_;
-        if (!shared_) ::operator delete(std::exchange(r->older, nullptr));
+        if (!shared_ && old) free(std::exchange(r->older, nullptr));
         return true;
     }
 

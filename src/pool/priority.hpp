@@ -5,6 +5,7 @@
 
 #include "core/chaos.hpp"
 #include "pool/private.hpp"
+#include "sys/own_memory.hpp"
 
 #include <array>
 #include <atomic>
@@ -155,14 +156,16 @@ public:
     }
 
 private:
-    Queue *level(unsigned p) const noexcept {
+    struct made_queue : Queue, sys::in_own_memory {};
+
+    made_queue *level(unsigned p) const noexcept {
         return levels_[p].load(std::memory_order_acquire); // acquire[priority-queue]
     }
-    Queue *make_level(unsigned p) noexcept {
-        auto *made = new (std::nothrow) Queue;
+    made_queue *make_level(unsigned p) noexcept {
+        auto *made = new (std::nothrow) made_queue;
         if (!made) return level(p);
         used_.add(p); // before anybody can push there
-        Queue *other = nullptr;
+        made_queue *other = nullptr;
         if (!levels_[p].compare_exchange_strong(other, made, std::memory_order_acq_rel,
                                                 std::memory_order_acquire)) { // acq_rel[priority-queue]
             delete made;
@@ -180,7 +183,7 @@ private:
 
     level_set<true> filled_; // the levels that may hold something; producers add, consumers drop and add again
     level_set<true> used_;   // those that have a queue, or are about to; producers
-    std::array<std::atomic<Queue *>, 256> levels_{}; // null → made, by producers
+    std::array<std::atomic<made_queue *>, 256> levels_{}; // null → made, by producers
 };
 
 } // namespace comity::pool

@@ -4,12 +4,11 @@
 
 #include "core/spinlock.hpp"
 #include "pool/private.hpp"
+#include "sys/own_memory.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 
 namespace comity::pool {
 
@@ -17,6 +16,11 @@ namespace comity::pool {
 template <class T> class private_random {
 public:
     using item_type = T;
+
+    private_random() noexcept = default;
+    private_random(const private_random &) = delete;
+    private_random &operator=(const private_random &) = delete;
+    ~private_random() { sys::free_own(items_, room_ * sizeof(T *)); }
 
     // False: no memory.
     bool push(T *item) noexcept {
@@ -41,10 +45,11 @@ public:
 private:
     bool grow() noexcept {
         const std::size_t room = room_ ? 2 * room_ : 64;
-        std::unique_ptr<T *[]> larger(new (std::nothrow) T *[room]);
+        auto **larger = static_cast<T **>(sys::allocate_own(room * sizeof(T *)));
         if (!larger) return false;
-        std::copy_n(items_.get(), room_, larger.get());
-        items_ = std::move(larger);
+        std::copy_n(items_, room_, larger);
+        sys::free_own(items_, room_ * sizeof(T *));
+        items_ = larger;
         room_ = room;
         return true;
     }
@@ -62,7 +67,7 @@ private:
         return (x >> 32) * n >> 32;
     }
 
-    std::unique_ptr<T *[]> items_;
+    T **items_ = nullptr;
     std::size_t room_ = 0;
     own_count count_;
     std::uint64_t state_ = 1;

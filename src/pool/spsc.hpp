@@ -5,6 +5,7 @@
 
 #include "core/chaos.hpp"
 #include "pool/private.hpp"
+#include "sys/own_memory.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -89,7 +90,7 @@ private:
     static constexpr unsigned slots = 510; // a segment has 4 KiB
 
     struct segment;
-    struct link {
+    struct link : sys::in_own_memory {
         std::atomic<segment *> next{nullptr}; // the producer's
     };
     struct segment : link {

@@ -90,7 +90,7 @@ public:
     }
 
 private:
-    struct node {
+    struct node : sys::in_own_memory {
         std::atomic<std::uint32_t> link{0}; // the node below; whoever pushes it. Of a free node: the arena's
         std::atomic<T *> item{nullptr};     // null: it was removed
     };

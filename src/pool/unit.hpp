@@ -205,26 +205,6 @@ inline unit_scheduler::slot *work_of(const core::carrier *k) noexcept {
     return static_cast<unit_scheduler::slot *>(k->work);
 }
 
-// While it lives the calling hart's allowance does not run out: around an allocation of Comity's own where nothing may
-// switch, since an allocator of the program's may charge it (comity_scheduler_charge).
-class uncharged {
-public:
-    uncharged() noexcept {
-        const core::carrier *k = core::current_carrier();
-        work_ = k && k->carried ? work_of(k) : nullptr;
-        if (work_) before_ = work_->allowance.exchange(INT64_MAX, std::memory_order_relaxed);
-    }
-    ~uncharged() {
-        if (work_) work_->allowance.store(before_, std::memory_order_relaxed);
-    }
-    uncharged(const uncharged &) = delete;
-    uncharged &operator=(const uncharged &) = delete;
-
-private:
-    unit_scheduler::slot *work_;
-    std::int64_t before_ = 0;
-};
-
 // The scheduler that a thread gets which is created where no unit scheduler is current: registered by the calling
 // context, and ended by it again with end_default_scheduler. Made by the scheduler layer. open: null when there is no
 // memory. Both may switch.

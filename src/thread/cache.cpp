@@ -34,7 +34,6 @@ bool refill(hart_cache &c) noexcept {
     for (unsigned i = 0; i < chunk && shared_descriptors.first; ++i) c.descriptors.push(shared_descriptors.pop());
     shared_lock.unlock();
     if (c.descriptors.first) return true;
-    const uncharged own;
     auto *block = new (std::nothrow) descriptor_block; // never freed: there are never more than lived at once
     for (unsigned i = 0; block && i < chunk; ++i) c.descriptors.push(&block->threads[i]);
     return block;

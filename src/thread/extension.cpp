@@ -6,7 +6,6 @@
 #include "thread/descent.hpp"
 #include "thread/technique/technique.hpp"
 
-#include <cstdlib>
 #include <new>
 
 namespace comity {
@@ -55,7 +54,7 @@ void free_extension(thread *t) noexcept {
     thread_extension *x = extension_of(t);
     t->take_marks(thread::that_is_extended);
     t->rest().more.store(nullptr, std::memory_order_relaxed);
-    std::free(x->values);
+    sys::free_own(x->values, x->number_of_values * sizeof(key_value));
     delete x;
 }
 

@@ -2,6 +2,7 @@
 // lives until the thread is disposed of.
 #pragma once
 
+#include "sys/own_memory.hpp"
 #include "thread/thread.hpp"
 
 #include <atomic>
@@ -16,7 +17,7 @@ struct key_value {
     std::uint32_t number = 0;
 };
 
-struct thread_extension {
+struct thread_extension : sys::in_own_memory {
     // Bits, and the context while the thread is suspended: whoever takes that out resumes it. requested: it is to be
     // cancelled; by anybody, who also sets taking while he uses comity_thread::waits. By the thread itself, disabled:
     // not now; ending: nothing is cancelled any more.

@@ -3,7 +3,6 @@
 #include "thread/extension.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 
 namespace comity {
 
@@ -25,9 +24,10 @@ bool is_used(comity_key_t k) noexcept {
 bool make_room(thread_extension *x, comity_key_t k) noexcept {
     if (k < x->number_of_values) return true;
     const std::uint32_t n = (k / 8 + 1) * 8;
-    auto *values = static_cast<key_value *>(std::realloc(x->values, n * sizeof(key_value)));
+    auto *values = static_cast<key_value *>(sys::allocate_own(n * sizeof(key_value)));
     if (!values) return false;
-    for (std::uint32_t i = x->number_of_values; i < n; ++i) values[i] = {};
+    for (std::uint32_t i = 0; i < n; ++i) values[i] = i < x->number_of_values ? x->values[i] : key_value{};
+    sys::free_own(x->values, x->number_of_values * sizeof(key_value));
     x->values = values;
     x->number_of_values = n;
     return true;

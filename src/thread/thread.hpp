@@ -4,6 +4,7 @@
 
 #include "comity/thread.h"
 #include "pool/unit.hpp"
+#include "sys/own_memory.hpp"
 #include "thread/end_word.hpp"
 
 #include <array>
@@ -72,7 +73,7 @@ struct thread : comity_thread {
 };
 
 // Descriptors are made by the block.
-struct descriptor_block {
+struct descriptor_block : sys::in_own_memory {
     static constexpr unsigned size = 64;
     thread threads[size];
     comity_thread_rest rests[size];

@@ -162,7 +162,6 @@ public:
     store &operator=(const store &) = delete;
     // The caller links them. Null: no memory.
     template <class Function> bool add_block(Function &&link) noexcept {
-        const uncharged own;
         auto *b = new (std::nothrow) block;
         if (!b) return false;
         b->next = std::exchange(blocks_, b);
@@ -171,7 +170,7 @@ public:
     }
 
 private:
-    struct block {
+    struct block : sys::in_own_memory {
         block *next = nullptr;
         std::array<T, 62> objects;
     };

@@ -151,7 +151,7 @@ private:
             last = p;
         }
     };
-    struct block {
+    struct block : sys::in_own_memory {
         block *next = nullptr;
         std::array<position, 63> positions;
     };
@@ -196,7 +196,6 @@ private:
         return p;
     }
     void add_block() noexcept {
-        const uncharged own;
         auto *b = new (std::nothrow) block;
         if (!b) return;
         b->next = std::exchange(blocks_, b);

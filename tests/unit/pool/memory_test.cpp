@@ -1,5 +1,4 @@
 // What the pools do when memory is gone, and that they use what they have again.
-#include "allocation.hpp"
 #include "pool/array_queue.hpp"
 #include "pool/deque.hpp"
 #include "pool/mpsc.hpp"
@@ -8,17 +7,24 @@
 #include "pool/spsc.hpp"
 #include "pool/stack.hpp"
 #include "pool/unit.hpp"
+#include "sys/own_memory.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 using comity::unit;
 using namespace comity::pool;
 
 namespace {
+
+bool memory_is_gone = false;
+std::size_t allocations = 0;
+[[maybe_unused]] const bool asked = (comity::sys::ask_before_own_memory([]() noexcept {
+                                         ++allocations;
+                                         return !memory_is_gone;
+                                     }),
+                                     true);
 
 template <class Pool> class pool_memory : public testing::Test {};
 using allocating = testing::Types<spsc_fifo<unit>, spmc_fifo<unit, true>, mpmc_fifo<unit>, stack<unit, true>,
@@ -72,7 +78,7 @@ TYPED_TEST(pool_memory, what_was_used_is_used_again) {
 }
 
 TEST(arena, keeps_a_node_where_it_is_and_gives_it_out_again) {
-    struct node {
+    struct node : comity::sys::in_own_memory {
         std::atomic<std::uint32_t> link{0};
         int value = 0;
     };
@@ -99,7 +105,7 @@ TEST(arena, keeps_a_node_where_it_is_and_gives_it_out_again) {
 }
 
 TEST(arena, ends_where_its_numbers_end) {
-    struct node {
+    struct node : comity::sys::in_own_memory {
         std::atomic<std::uint32_t> link{0};
     };
     arena<node, 1, 6> a;

@@ -1,4 +1,6 @@
 #include "sys/memory.hpp"
+#include "../sanitizers.hpp"
+#include "sys/own_memory.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -110,3 +112,23 @@ TEST(memory_death, without_memory_there_is_no_stack_and_no_crash) {
         testing::ExitedWithCode(0), "");
 }
 #endif
+
+TEST(own_memory, pieces_are_aligned_and_apart_and_used_again) {
+    for (const std::size_t size : {1, 64, 65, 1000, 4096, 32768, 32769, 300000}) {
+        std::byte *pieces[20];
+        for (std::byte *&p : pieces) {
+            p = static_cast<std::byte *>(allocate_own(size));
+            ASSERT_NE(p, nullptr);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % 64, 0U);
+            std::memset(p, static_cast<int>(&p - pieces), size);
+        }
+        for (std::byte *&p : pieces)
+            for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(p[i], static_cast<std::byte>(&p - pieces));
+        for (std::byte *p : pieces) free_own(p, size);
+    }
+    if (address_sanitizer) GTEST_SKIP() << "which keeps what was freed";
+    void *first = allocate_own(100);
+    free_own(first, 100);
+    EXPECT_EQ(allocate_own(128), first); // sizes are rounded up
+    free_own(first, 128);
+}

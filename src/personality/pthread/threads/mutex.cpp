@@ -2,7 +2,7 @@
 #include "personality/pthread/threads/mutex.hpp"
 #include "sync/lock_spin.hpp"
 
-#include "core/context.hpp"
+#include "core/carrier.hpp"
 #include "core/tls/block.hpp"
 
 namespace comity::posix {
@@ -36,6 +36,12 @@ int mutex::lock_again() noexcept {
     return 0;
 }
 
+// Comity itself has called the C library, which allocates by the program's functions: where a hart is in hand, so that
+// nothing may switch. Allocators hold their locks for a short time.
+void mutex::take_at_last() noexcept {
+    for (unsigned i = 0; !take(); ++i) i < 200 ? sys::cpu_relax() : sys::yield_kernel_thread();
+}
+
 bool mutex::wait(std::int64_t deadline) noexcept {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     auto may_try = [this]() noexcept { return word_.load(std::memory_order_relaxed) != contended; };
@@ -52,11 +58,17 @@ void mutex::wake() noexcept { sync::wake_one_at(this); }
 
 int mutex::lock_until(std::int64_t deadline) noexcept {
     if (type() == PTHREAD_MUTEX_NORMAL || type() == PTHREAD_MUTEX_ADAPTIVE_NP)
-        return take() || (spin() && take()) || wait(deadline) ? 0 : ETIMEDOUT;
+        return take() || lock_slowly(deadline) ? 0 : ETIMEDOUT;
     if (const int again = lock_again(); again >= 0) return again;
-    if (!take() && !(spin() && take()) && !wait(deadline)) return ETIMEDOUT;
+    if (!take() && !lock_slowly(deadline)) return ETIMEDOUT;
     owner_.store(self(), std::memory_order_relaxed);
     return 0;
+}
+
+bool mutex::lock_slowly(std::int64_t deadline) noexcept {
+    if (!core::is_settled()) return (spin() && take()) || wait(deadline);
+    take_at_last();
+    return true;
 }
 
 // The holder may be about to leave. Is it free?

@@ -40,6 +40,8 @@ private:
     void leave() noexcept {
         if (word_.exchange(free, std::memory_order_release) == contended) wake(); // release[posix-mutex]
     }
+    bool lock_slowly(std::int64_t deadline) noexcept;
+    void take_at_last() noexcept;
     bool wait(std::int64_t deadline) noexcept;
     void wake() noexcept;
     bool spin() noexcept;
