@@ -1,11 +1,15 @@
 // An allocator whose lock is a mutex of POSIX threads, as jemalloc's are: the program's threads wait for it as for any
-// other mutex, and Comity, which may have a lock of a scheduler's or a hart's lists in hand, must not come there.
+// other mutex, and Comity, which may have a lock of a scheduler's or a hart's lists in hand, must not come there. Nor
+// must it stop where an allocator sleeps.
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <ctime>
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -21,6 +25,16 @@ namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<bool> locks{false};
+
+// Of the calls that free something one in so many sleeps, for longer than the watch looks on.
+std::atomic<int> calls_that_may_sleep{0};
+void sleep_at_times() noexcept {
+    constexpr int every = 16;
+    if (calls_that_may_sleep.load(std::memory_order_relaxed) <= 0) return;
+    if (calls_that_may_sleep.fetch_sub(1, std::memory_order_relaxed) % every != 0) return;
+    const timespec time{0, 40'000'000};
+    syscall(SYS_nanosleep, &time, nullptr);
+}
 
 class held {
 public:
@@ -49,6 +63,7 @@ void *malloc(std::size_t size) {
     return __libc_malloc(size);
 }
 void free(void *memory) {
+    if (memory) sleep_at_times();
     const held own;
     __libc_free(memory);
 }
@@ -77,26 +92,43 @@ void *allocate(void *) {
     return nullptr;
 }
 
+void *yield(void *) {
+    for (int i = 0; i < 20; ++i) sched_yield();
+    return nullptr;
+}
+
+using function = void *(*)(void *);
+
 void *create_many(void *argument) {
     std::array<pthread_t, 300> all;
     for (int round = 0; round < 2; ++round) {
         for (pthread_t &t : all)
-            if (pthread_create(&t, nullptr, allocate, nullptr) != 0) return nullptr;
+            if (pthread_create(&t, nullptr, *static_cast<function *>(argument), nullptr) != 0) return nullptr;
         for (const pthread_t t : all) pthread_join(t, nullptr);
     }
     return argument;
+}
+
+void create_by_many(function f) {
+    std::array<pthread_t, 6> creators;
+    for (pthread_t &t : creators) ASSERT_EQ(pthread_create(&t, nullptr, create_many, &f), 0);
+    for (pthread_t &t : creators) {
+        void *result = nullptr;
+        ASSERT_EQ(pthread_join(t, &result), 0);
+        EXPECT_EQ(result, &f);
+    }
 }
 
 } // namespace
 
 TEST(allocator, threads_that_allocate_under_a_mutex_are_created_and_end) {
     locks.store(true);
-    std::array<pthread_t, 6> creators;
-    for (pthread_t &t : creators) ASSERT_EQ(pthread_create(&t, nullptr, create_many, &locks), 0);
-    for (pthread_t &t : creators) {
-        void *result = nullptr;
-        ASSERT_EQ(pthread_join(t, &result), 0);
-        EXPECT_EQ(result, &locks);
-    }
+    create_by_many(allocate);
     locks.store(false);
+}
+
+TEST(allocator, one_that_sleeps_moves_no_thread_that_is_about_to_create_or_to_join) {
+    calls_that_may_sleep.store(400);
+    create_by_many(yield);
+    calls_that_may_sleep.store(0);
 }
