@@ -19,6 +19,9 @@
 #include "sys/text_file.hpp"
 
 namespace comity::sys {
+
+__thread bool comity_writes_in_parts = false;
+
 namespace {
 
 bool (*handle)(const interruption &) noexcept = nullptr;
@@ -184,6 +187,7 @@ bool begin_anew(const interruption &i, const sleeping_call &call) noexcept {
 }
 
 void go_on_writing(const interruption &i, const sleeping_call &call) noexcept {
+    if (comity_writes_in_parts) return;
     auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
 #if defined(__x86_64__)
     auto &result = m.gregs[REG_RAX];
@@ -237,20 +241,49 @@ void go_on_writing(const interruption &i, const sleeping_call &call) noexcept {
     }
 }
 
-// The kernel has seen to it that the call begins anew (SA_RESTART), or it has not begun; or it has ended with EINTR.
-void end_call(const interruption &i) noexcept {
-    auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
+namespace {
+
+// The system call before which the thread stands, which has not begun or which the kernel has set to begin anew
+// (SA_RESTART); -1: none.
+long call_to_come(const interruption &i) noexcept {
+    const auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
 #if defined(__x86_64__)
     constexpr unsigned char instruction[] = {0x0f, 0x05}; // syscall
-    if (std::memcmp(reinterpret_cast<const void *>(i.pc), instruction, sizeof instruction) != 0) return;
-    m.gregs[REG_RAX] = -EINTR;
-    m.gregs[REG_RIP] = static_cast<greg_t>(i.pc + sizeof instruction);
+    const long number = static_cast<long>(m.gregs[REG_RAX]);
 #elif defined(__aarch64__)
     constexpr std::uint32_t instruction = 0xd4000001; // svc #0
-    if (std::memcmp(reinterpret_cast<const void *>(i.pc), &instruction, sizeof instruction) != 0) return;
-    m.regs[0] = static_cast<std::uint64_t>(-EINTR);
-    m.pc = i.pc + sizeof instruction;
+    const long number = static_cast<long>(m.regs[8]);
 #endif
+    return std::memcmp(reinterpret_cast<const void *>(i.pc), &instruction, sizeof instruction) == 0 ? number : -1;
+}
+
+} // namespace
+
+// One that has ended with EINTR already stays as it is.
+void end_call(const interruption &i) noexcept {
+    if (call_to_come(i) < 0) return;
+    auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
+#if defined(__x86_64__)
+    m.gregs[REG_RAX] = -EINTR;
+    m.gregs[REG_RIP] = static_cast<greg_t>(i.pc + 2);
+#elif defined(__aarch64__)
+    m.regs[0] = static_cast<std::uint64_t>(-EINTR);
+    m.pc = i.pc + 4;
+#endif
+}
+
+bool end_file_call(const interruption &i) noexcept {
+    switch (call_to_come(i)) {
+    case SYS_openat:
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev:
+        end_call(i);
+        return true;
+    default:
+        return false;
+    }
 }
 
 namespace {

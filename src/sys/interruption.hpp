@@ -50,10 +50,16 @@ bool begin_anew(const interruption &i, const sleeping_call &call) noexcept;
 // In a handler, when the call was interrupted and may sleep again: if it was a write of which the signal has left a
 // part, this writes the rest, and the call returns the whole. errno is lost.
 void go_on_writing(const interruption &i, const sleeping_call &call) noexcept;
+// True: the thread's code does that itself, so the above does nothing. The thread's own; in its TLS.
+extern "C" {
+extern COMITY_SHARED __thread bool comity_writes_in_parts __attribute__((tls_model("initial-exec")));
+}
 
 // In a handler: the system call before which or in which the thread stands ends with EINTR. To be called only where
 // that is the one call that the program makes and that may end so.
 COMITY_SHARED void end_call(const interruption &i) noexcept;
+// The same only for a call that opens, reads or writes a file, whatever other calls are made there. False: it is none.
+COMITY_SHARED bool end_file_call(const interruption &i) noexcept;
 
 // Handlers of ours run with all signals blocked but those of faults, so that no two of them nest. Before one of them
 // calls the program, or switches, it opens: the kernel thread's mask is again what it was where the signal came; and

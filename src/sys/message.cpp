@@ -1,11 +1,11 @@
 #include "sys/message.hpp"
-#include "sys/cancellation.hpp"
 #include "sys/errno_kept.hpp"
 
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace comity::sys {
@@ -133,10 +133,9 @@ std::size_t format_text(char *buffer, std::size_t size, const char *format, ...)
 }
 
 void write_error(const char *text, std::size_t length) noexcept {
-    const uncancelled here;
     const errno_kept kept;
     while (length > 0) {
-        const ssize_t n = ::write(STDERR_FILENO, text, length);
+        const ssize_t n = ::syscall(SYS_write, STDERR_FILENO, text, length);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         text += n;

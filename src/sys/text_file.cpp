@@ -1,33 +1,29 @@
 #include "sys/text_file.hpp"
 
-#include "sys/cancellation.hpp"
-
 #include <cerrno>
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace comity::sys {
 
 line_reader::line_reader(const char *path) noexcept : file_(-1) {
-    const uncancelled here;
     const int kept = errno;
-    do file_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    do file_ = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
     while (file_ < 0 && errno == EINTR);
     errno = kept;
 }
 
 line_reader::~line_reader() {
-    const uncancelled here;
-    if (file_ >= 0) ::close(file_);
+    if (file_ >= 0) ::syscall(SYS_close, file_);
 }
 
 bool line_reader::refill() noexcept {
     if (file_ < 0) return false;
-    const uncancelled here;
     const int kept = errno;
     ssize_t n = 0;
-    do n = ::read(file_, chunk_, sizeof chunk_);
+    do n = ::syscall(SYS_read, file_, chunk_, sizeof chunk_);
     while (n < 0 && errno == EINTR);
     errno = kept;
     at_ = 0;

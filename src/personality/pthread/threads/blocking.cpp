@@ -1,5 +1,6 @@
 // System calls that may sleep: the thread leaves its hart to others first. All are cancellation points. Those that need
 // not sleep, as far as a look tells, are made at once.
+#include "personality/pthread/threads/blocking.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/errno_kept.hpp"
 
@@ -33,8 +34,8 @@ enum class after_handler : bool { ends, begins_anew };
 // While it lives, a signal, or a request to cancel the thread, ends the call that it makes.
 class open_call {
 public:
-    open_call(receiver &r, timespec *limit) noexcept : r_(r), call_{limit} { set(&call_); }
-    ~open_call() { set(nullptr); }
+    open_call(receiver &r, timespec *limit) noexcept : r_(r), call_{limit, r.call} { set(&call_); }
+    ~open_call() { set(call_.outer); }
     open_call(const open_call &) = delete;
     open_call &operator=(const open_call &) = delete;
 
@@ -252,6 +253,9 @@ int milliseconds_left(std::int64_t end) noexcept {
 }
 
 } // namespace
+
+bool sleeps_for_input(int fd) noexcept { return sleeps(fd, POLLIN); }
+
 } // namespace comity::posix
 
 using namespace comity::posix;

@@ -75,7 +75,7 @@ _Unwind_Reason_Code at_frame(int, _Unwind_Action actions, _Unwind_Exception_Clas
 void end(thread *t, void *result) {
     t->result = result;
     t->ending = true;
-    t->signals.call = nullptr;
+    while (t->signals.call) leave_call(t->signals);
     note_cancellation(t);
     comity_thread_set_cancel(0);
     unwind(t);

@@ -60,7 +60,8 @@ bool may_go(const core::context *c, const sys::interruption *slice) noexcept {
     if (!t || !t->in_program) return false;
     if (!slice) return true;
     leave_handlers_below(t->signals, slice->sp);
-    return stands_in_program(t->signals, *slice);
+    t->slice_is_over = !stands_in_program(t->signals, *slice);
+    return !t->slice_is_over;
 }
 
 bool is_below_scheduler(const core::carrier *k) noexcept {

@@ -180,13 +180,16 @@ receiver *interrupted_receiver() noexcept {
 }
 
 bool may_handle(const receiver &r, const sys::interruption &i) noexcept {
-    return r.call ? !r.forks && !core::is_protected_code(i.pc) : stands_in_program(r, i);
+    return r.call && !r.call->is_stdio ? !r.forks && !core::is_protected_code(i.pc) : stands_in_program(r, i);
 }
 
 // A handler has run in the call, if there is one.
 void end_call(const receiver &r, const sys::interruption &i, bool also_if_it_can_begin_anew) noexcept {
     if (!r.call) return;
-    if (also_if_it_can_begin_anew) sys::end_call(i);
+    if (also_if_it_can_begin_anew && r.call->is_stdio)
+        r.call->is_ended |= sys::end_file_call(i);
+    else if (also_if_it_can_begin_anew)
+        sys::end_call(i);
     if (r.call->limit) r.call->limit->tv_nsec = -1;
 }
 
@@ -341,8 +344,16 @@ void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept {
         r.call = h->call;
     }
     if (!r.call || reinterpret_cast<std::uintptr_t>(r.call) >= sp) return;
-    r.call = nullptr;
+    do leave_call(r);
+    while (r.call && reinterpret_cast<std::uintptr_t>(r.call) < sp);
     if (current_thread) note_cancellation(current_thread);
+}
+
+void leave_call(receiver &r) noexcept {
+    const interruptible_call &c = *r.call;
+    if (c.is_stdio) r.base = c.base;
+    r.call = c.outer;
+    sys::comity_writes_in_parts = r.call && r.call->is_stdio;
 }
 
 mask_for_now::mask_for_now(receiver &r, const sigset_t *mask) noexcept

@@ -34,9 +34,14 @@ struct signal_queue {
     sent_signal *first = nullptr;
 };
 
-// A system call that signals end. On its thread's stack, as the next one.
+// A call that signals end. On its thread's stack, as the next one.
 struct interruptible_call {
     timespec *limit = nullptr; // what the kernel reads as the call begins, if a handler may spoil it, so that it fails
+    interruptible_call *outer = nullptr; // in which the C library has called the program, who makes this one
+    // A function of <stdio.h>: more than one system call, and the program's and our code in between. Then frames below
+    // `base` were the program's before it, and `is_ended` says that one of those calls was ended.
+    bool is_stdio = false, is_ended = false;
+    std::uintptr_t base = 0;
 };
 
 // A handler that runs. On its thread's stack, so that its address says whether it was left by a jump.
@@ -109,6 +114,8 @@ bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept;
 void deliver(receiver &r, const sys::interruption *at = nullptr);
 // Forgets handlers and calls that were left by a jump, and what was blocked. The caller's.
 void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept;
+// Forgets the call that it makes.
+void leave_call(receiver &r) noexcept;
 inline receiver *settled_receiver_here() noexcept {
     receiver *r = receiver_here();
     if (r && r->handlers) leave_handlers_below(*r, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
