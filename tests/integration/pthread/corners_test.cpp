@@ -22,8 +22,10 @@
 #include <semaphore.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -157,6 +159,36 @@ TEST(objects, of_the_normal_type_let_the_holder_go_on) {
     EXPECT_EQ(400, n);
     EXPECT_GT(8s, std::chrono::steady_clock::now() - from); // 20 ms for each, if it did
     pthread_mutex_destroy(&m);
+}
+
+TEST(objects, that_are_robust_or_shared_may_inherit_priority) {
+    for (const bool shared : {false, true}) {
+        pthread_mutexattr_t a;
+        pthread_mutexattr_init(&a);
+        pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+        if (shared)
+            pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+        else
+            pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+        pthread_mutex_t m;
+        ASSERT_EQ(0, pthread_mutex_init(&m, &a));
+        pthread_mutexattr_destroy(&a);
+        int count = 0, errors = 0;
+        auto counts = [&] {
+            for (int i = 0; i < 200; ++i) {
+                if (pthread_mutex_lock(&m) != 0) ++errors;
+                ++count;
+                if (i % 10 == 0) sched_yield(); // somebody waits
+                if (pthread_mutex_unlock(&m) != 0) ++errors;
+            }
+        };
+        std::vector<pthread_t> all;
+        for (int i = 0; i < 4; ++i) all.push_back(start(counts));
+        for (pthread_t t : all) pthread_join(t, nullptr);
+        EXPECT_EQ(800, count);
+        EXPECT_EQ(0, errors);
+        EXPECT_EQ(0, pthread_mutex_destroy(&m));
+    }
 }
 
 TEST(objects, that_are_robust_tell_that_their_owner_has_ended) {

@@ -9,6 +9,7 @@ namespace comity::posix {
 
 namespace {
 
+COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *, const pthread_mutexattr_t *)> next_init{"pthread_mutex_init"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *)> next_lock{"pthread_mutex_lock"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *)> next_trylock{"pthread_mutex_trylock"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *)> next_unlock{"pthread_mutex_unlock"};
@@ -111,6 +112,11 @@ using comity::posix::mutex_in;
 
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
+COMITY_INTERPOSED int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) noexcept {
+    const int error = comity::posix::next_init.get()(m, a);
+    if (error == 0) comity::posix::in<mutex>(m).end_inheritance();
+    return error;
+}
 COMITY_INTERPOSED int pthread_mutex_lock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
     return own ? own->lock_until(comity::sys::no_deadline) : comity::posix::next_lock.get()(m);
@@ -141,6 +147,7 @@ COMITY_INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *m) noexcept {
     return own->is_in_use() ? EBUSY : 0;
 }
 
+COMITY_ALSO_NAMED(__pthread_mutex_init, pthread_mutex_init);
 COMITY_ALSO_NAMED(__pthread_mutex_lock, pthread_mutex_lock);
 COMITY_ALSO_NAMED(__pthread_mutex_trylock, pthread_mutex_trylock);
 COMITY_ALSO_NAMED(__pthread_mutex_unlock, pthread_mutex_unlock);

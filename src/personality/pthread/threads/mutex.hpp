@@ -20,6 +20,11 @@ public:
         waiting_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
     }
     bool is_robust() const noexcept { return kind_ & robust; }
+    // As it is initialised: one that the C library serves does not inherit priority, since the kernel's locks that do
+    // know their owners by kernel threads, and threads of ours change theirs.
+    void end_inheritance() noexcept {
+        if (!is_served()) kind_ &= ~inherits;
+    }
     // Kinds that the C library serves: robust ones, those with a priority ceiling, and those shared between processes.
     bool is_served() const noexcept { return (kind_ & ~(types | elision | inherits)) == 0; }
 
