@@ -191,6 +191,20 @@ TEST(objects, that_are_robust_or_shared_may_inherit_priority) {
     }
 }
 
+// Run alone, before there is a thread.
+TEST(objects, that_are_semaphores_let_a_handler_end_the_wait_without_threads) {
+    struct sigaction a {};
+    a.sa_handler = [](int) {};
+    sigaction(SIGALRM, &a, nullptr);
+    const itimerval soon{{}, {0, 20'000}};
+    setitimer(ITIMER_REAL, &soon, nullptr);
+    sem_t s;
+    sem_init(&s, 0, 0);
+    EXPECT_EQ(-1, sem_wait(&s));
+    EXPECT_EQ(EINTR, errno);
+    sem_destroy(&s);
+}
+
 TEST(objects, that_are_robust_tell_that_their_owner_has_ended) {
     pthread_mutexattr_t a;
     pthread_mutexattr_init(&a);

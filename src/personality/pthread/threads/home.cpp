@@ -109,11 +109,7 @@ bool open_here() noexcept {
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
     if (reinterpret_cast<unit_scheduler *>(s)->goes_by_descent()) charge_from_now_on(sys::get_options().posix_quota);
-    static bool has_begun = false; // also in a child, by its parent
-    if (!has_begun && !current_thread && sys::kernel_thread_id() == ::getpid()) {
-        has_begun = true;
-        begin_signals();
-    }
+    begin_signals();
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
     return true;
 }

@@ -85,6 +85,7 @@ int fail(int error) noexcept {
 // After a look in vain.
 int wait(semaphore *own, std::int64_t deadline) {
     come_home();
+    begin_signals(); // a handler ends the wait, or posts, also where no thread was created
     const signalled_wait e = own->wait_until(deadline);
     act_upon(e);
     if (e == signalled_wait::signalled) return fail(EINTR);

@@ -73,7 +73,7 @@ struct receiver {
 receiver *receiver_here() noexcept;
 
 // The first thread's signals are delivered here from now on. To be called by it, when the first other one is about to
-// be created.
+// be created, or before a wait that handlers end. Others call it in vain.
 void begin_signals() noexcept;
 // Of a thread: as it starts, and when it has ended.
 void open_receiver(receiver &r) noexcept;
