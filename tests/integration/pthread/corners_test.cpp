@@ -205,6 +205,25 @@ TEST(objects, that_are_semaphores_let_a_handler_end_the_wait_without_threads) {
     sem_destroy(&s);
 }
 
+TEST(system_call, that_runs_a_command_is_cancelled_and_the_command_killed) {
+    int pipe_ends[2];
+    ASSERT_EQ(0, pipe(pipe_ends));
+    const std::string command = "exec sleep 20 >&" + std::to_string(pipe_ends[1]);
+    auto runs = [&] { (void)!system(command.c_str()); };
+    pthread_t t = start(runs);
+    std::this_thread::sleep_for(50ms);
+    EXPECT_EQ(0, pthread_cancel(t));
+    void *result = nullptr;
+    pthread_join(t, &result);
+    EXPECT_EQ(PTHREAD_CANCELED, result);
+    close(pipe_ends[1]);
+    char byte = 0;
+    EXPECT_EQ(0, read(pipe_ends[0], &byte, 1)) << "somebody still has the other end";
+    close(pipe_ends[0]);
+    EXPECT_EQ(3, WEXITSTATUS(system("exit 3")));
+    EXPECT_NE(0, system(nullptr));
+}
+
 TEST(objects, that_are_robust_tell_that_their_owner_has_ended) {
     pthread_mutexattr_t a;
     pthread_mutexattr_init(&a);

@@ -1,5 +1,6 @@
 // New programs. They inherit the mask of the kernel's thread, which is open, or closed where storage is lent; so that
 // thread gets the calling thread's own mask for as long as the call takes.
+#include "core/spinlock.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
 
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace comity::posix {
@@ -27,15 +29,19 @@ COMITY_NEXT_SYMBOL next<spawn_function> next_spawnp{"posix_spawnp"};
 COMITY_NEXT_SYMBOL next<int (*)(const char *)> next_system{"system"};
 COMITY_NEXT_SYMBOL next<std::FILE *(*)(const char *, const char *)> next_popen{"popen"};
 
+sigset_t mask_of(signal_set blocked) noexcept {
+    sigset_t s;
+    sigemptyset(&s);
+    std::memcpy(&s, &blocked, sizeof blocked);
+    return s;
+}
+
 class own_mask {
 public:
     own_mask() noexcept : r_(receiver_here()) {
         if (r_ && in_vforked_child() && this_vforked_child().has_mask) r_ = nullptr; // the kernel's is its own
         if (!r_) return;
-        sigset_t own;
-        sigemptyset(&own);
-        const signal_set blocked = r_->blocked.load(std::memory_order_relaxed);
-        std::memcpy(&own, &blocked, sizeof blocked);
+        const sigset_t own = mask_of(r_->blocked.load(std::memory_order_relaxed));
         next_sigmask.get()(SIG_SETMASK, &own, &kernels_);
     }
     ~own_mask() {
@@ -66,6 +72,89 @@ template <class F> int with_list(const char *first, va_list &more, F f) {
     list[0] = const_cast<char *>(first);
     for (std::size_t i = 1; first && i <= n; ++i) list[i] = va_arg(more, char *); // the last is null
     return f(list);
+}
+
+// While somebody waits for a shell, what the terminal sends is the shell's alone.
+class interrupts_ignored {
+public:
+    interrupts_ignored() noexcept {
+        struct sigaction ignored {};
+        ignored.sa_handler = SIG_IGN;
+        lock.lock();
+        if (users++ == 0)
+            for (const int i : {0, 1}) ::sigaction(signals[i], &ignored, &before[i]);
+        lock.unlock();
+    }
+    ~interrupts_ignored() {
+        lock.lock();
+        if (--users == 0)
+            for (const int i : {0, 1}) ::sigaction(signals[i], &before[i], nullptr);
+        lock.unlock();
+    }
+    interrupts_ignored(const interrupts_ignored &) = delete;
+    interrupts_ignored &operator=(const interrupts_ignored &) = delete;
+    // Those that the shell does not ignore.
+    sigset_t of_shell() const noexcept {
+        sigset_t s;
+        sigemptyset(&s);
+        for (const int i : {0, 1})
+            if (before[i].sa_handler != SIG_IGN) sigaddset(&s, signals[i]);
+        return s;
+    }
+
+private:
+    static constexpr int signals[] = {SIGINT, SIGQUIT};
+    static core::spinlock lock;
+    static unsigned users;             // under the lock
+    static struct sigaction before[2]; // the program's; written under the lock by the first user
+};
+core::spinlock interrupts_ignored::lock;
+unsigned interrupts_ignored::users = 0;
+struct sigaction interrupts_ignored::before[2];
+
+// A child that is waited for to the end; it is killed first if the thread that waits is cancelled.
+class shell {
+public:
+    explicit shell(pid_t id) noexcept : id_(id) {}
+    ~shell() {
+        if (id_ == 0) return;
+        ::kill(id_, SIGKILL);
+        (void)wait();
+    }
+    shell(const shell &) = delete;
+    shell &operator=(const shell &) = delete;
+    int wait() {
+        int status = -1;
+        while (::waitpid(id_, &status, 0) < 0)
+            if (errno != EINTR) break;
+        id_ = 0;
+        return status;
+    }
+
+private:
+    pid_t id_;
+};
+
+// As the C library's system(), whose wait is no cancellation point for threads of ours.
+int run_in_shell(receiver &r, const char *command) {
+    test_cancel();
+    const interrupts_ignored here;
+    sigset_t own = mask_of(r.blocked.load(std::memory_order_relaxed)), meanwhile = own;
+    sigaddset(&meanwhile, SIGCHLD);
+    const mask_for_now masked(r, &meanwhile);
+    const sigset_t interrupts = here.of_shell();
+    posix_spawnattr_t a;
+    posix_spawnattr_init(&a);
+    posix_spawnattr_setsigmask(&a, &own);
+    posix_spawnattr_setsigdefault(&a, &interrupts);
+    posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const char *const list[] = {"sh", "-c", command, nullptr};
+    pid_t id = 0;
+    const int error = next_spawn.get()(&id, "/bin/sh", nullptr, &a, const_cast<char *const *>(list), environ);
+    posix_spawnattr_destroy(&a);
+    constexpr int cannot_run = 127 << 8;
+    if (error != 0) return errno = error, cannot_run;
+    return shell(id).wait();
 }
 
 } // namespace
@@ -117,15 +206,10 @@ COMITY_INTERPOSED int posix_spawnp(pid_t *child, const char *file, const posix_s
                                    const posix_spawnattr_t *a, char *const list[], char *const environment[]) noexcept {
     return with_own_mask([=] { return next_spawnp.get()(child, file, actions, a, list, environment); });
 }
-// The caller sleeps until the command has ended: without its hart.
 COMITY_INTERPOSED int system(const char *command) {
-    test_cancel();
-    if (current_thread) (void)leave_hart();
-    const int result = with_own_mask([=] { return next_system.get()(command); });
-    const int error = errno;
-    come_home();
-    errno = error;
-    return result;
+    receiver *r = receiver_here();
+    if (!r) return next_system.get()(command);
+    return command ? run_in_shell(*r, command) : run_in_shell(*r, "exit 0") == 0;
 }
 COMITY_INTERPOSED std::FILE *popen(const char *command, const char *type) {
     return with_own_mask([=] { return next_popen.get()(command, type); });
