@@ -1,6 +1,7 @@
 #include "sys/memory.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sys/errno_kept.hpp"
@@ -20,6 +21,11 @@ std::size_t round_to_pages(std::size_t size) noexcept {
 std::size_t physical_memory() noexcept {
     const long pages = sysconf(_SC_PHYS_PAGES);
     return pages > 0 ? static_cast<std::size_t>(pages) * page_size() : 0;
+}
+
+std::size_t address_space_limit() noexcept {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
 }
 
 std::size_t page_size() noexcept {

@@ -13,6 +13,9 @@ std::size_t page_size() noexcept;
 // Of the machine, in bytes.
 std::size_t physical_memory() noexcept;
 
+// What the process may map in all (`ulimit -v`), in bytes; SIZE_MAX: there is no limit.
+COMITY_SHARED std::size_t address_space_limit() noexcept;
+
 // `size` bytes, rounded up to pages, of zeroed memory that takes no physical memory before it is touched; nullptr when
 // the kernel gives none.
 COMITY_SHARED void *map_pages(std::size_t size) noexcept;

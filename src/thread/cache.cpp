@@ -29,6 +29,8 @@ core::spinlock shared_lock;
 descriptor_list shared_descriptors; // under shared_lock
 context_list shared_bare;           // under shared_lock
 
+std::atomic<bool> missing{false}; // a context, at a start; by anybody, for good
+
 bool refill(hart_cache &c) noexcept {
     shared_lock.lock();
     for (unsigned i = 0; i < chunk && shared_descriptors.first; ++i) c.descriptors.push(shared_descriptors.pop());
@@ -134,7 +136,10 @@ context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
     return make_bare_contexts(t->stack_size, list, error);
 }
 
+bool contexts_were_missing() noexcept { return missing.load(std::memory_order_relaxed); }
+
 context *await_context(const thread *t, carrier *k) noexcept {
+    missing.store(true, std::memory_order_relaxed);
     constexpr std::int64_t tries = 100, between_ns = 10'000'000;
     const std::atomic<std::uint32_t> nobody_wakes{0};
     for (std::int64_t i = 0; i < tries; ++i) {

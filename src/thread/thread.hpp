@@ -124,6 +124,9 @@ inline bool is_detached(const thread *t) noexcept { return t->join.get() == end_
 // Waits until it has ended. Returns 0 or the error number of joining it. A cancellation point. May switch.
 int wait_for_end(thread *t, std::uintptr_t state) noexcept;
 
+// Has one found no memory for its context at its start? Others had better get theirs at their creation, which can fail.
+COMITY_SHARED bool contexts_were_missing() noexcept;
+
 // The default stack size, and no TLS of its own?
 inline bool is_plain(const thread *t) noexcept { return !t->has(thread::that_is_special); }
 

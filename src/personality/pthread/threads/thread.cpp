@@ -12,6 +12,7 @@
 #include "sys/thread_locals.hpp"
 #include "thread/thread.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -38,11 +39,15 @@ COMITY_NEXT_SYMBOL next<int (*)(const pthread_attr_t *)> next_setattr_default{"p
 
 // ---- Their memory: one range of addresses, of which what was never used takes no memory.
 
-constexpr std::size_t most_threads = std::size_t{1} << 20;
+// As many as there may be; where the address space is limited, a sixty-fourth of it.
+std::size_t most_threads() noexcept {
+    return std::min(std::size_t{1} << 20, sys::address_space_limit() / 64 / sizeof(thread));
+}
+
 core::spinlock memory_lock;
 thread *free_threads = nullptr; // by next_free; under memory_lock, as is:
 std::size_t made = 0;           // of the range
-std::atomic<thread *> range{nullptr};
+std::atomic<thread *> range{nullptr}, range_end{nullptr};
 
 // How many tell a thread something; several threads share one, and the memory of threads that are gone keeps it.
 std::atomic<std::uint32_t> tellers[64];
@@ -64,12 +69,14 @@ thread *take_memory() noexcept {
     memory_lock.lock();
     thread *first = range.load(std::memory_order_relaxed), *t = free_threads;
     if (!first) {
-        first = static_cast<thread *>(sys::map_pages(most_threads * sizeof(thread)));
+        const std::size_t most = most_threads();
+        first = static_cast<thread *>(sys::map_pages(most * sizeof(thread)));
+        if (first) range_end.store(first + most, std::memory_order_relaxed);
         range.store(first, std::memory_order_relaxed);
     }
     if (t)
         free_threads = t->next_free;
-    else if (first && made < most_threads)
+    else if (first && first + made < range_end.load(std::memory_order_relaxed))
         t = &first[made++];
     memory_lock.unlock();
     return t ? new (t) thread : nullptr;
@@ -174,6 +181,12 @@ void *run(void *data) {
     return result;
 }
 
+// May a thread that starts find no memory for its stack? Then it has it from its creation, which says so: EAGAIN.
+bool memory_may_be_missing() noexcept {
+    static const bool is_limited = sys::address_space_limit() != SIZE_MAX;
+    return is_limited || comity::contexts_were_missing();
+}
+
 int create(thread *t, const wishes &w) noexcept {
     bool inside = false;
     if (!open_scheduler(inside)) return EAGAIN;
@@ -182,7 +195,7 @@ int create(thread *t, const wishes &w) noexcept {
     else if (const receiver *r = receiver_here())
         t->signals.blocked.store(r->blocked.load(std::memory_order_relaxed), std::memory_order_relaxed);
     comity_thread_attr_t a{};
-    a.technique = COMITY_TECHNIQUE_FULL_L;
+    a.technique = memory_may_be_missing() ? COMITY_TECHNIQUE_FULL : COMITY_TECHNIQUE_FULL_L;
     a.own_tls = 1;
     if (w.stack_size > sys::get_options().stack_size) a.stack_size = w.stack_size;
     a.detached = w.detached;
@@ -298,7 +311,7 @@ template <class Join> int join(thread *t, void **result, std::int64_t deadline, 
 thread *thread_of(pthread_t t) noexcept {
     auto *p = reinterpret_cast<thread *>(t);
     thread *first = range.load(std::memory_order_relaxed);
-    return first && p >= first && p < first + most_threads ? p : nullptr;
+    return first && p >= first && p < range_end.load(std::memory_order_relaxed) ? p : nullptr;
 }
 
 alive::alive(const thread *t) noexcept : count_(tellers_of(t)) {
