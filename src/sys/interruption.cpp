@@ -60,7 +60,8 @@ bool is_plain_wait(std::uint64_t operation) noexcept {
 // from the beginning again, so the thread sleeps for longer, as any thread may. One that was ended in its middle says
 // how much it has done: what writes goes on (go_on_writing); whoever wants several messages, moves data between
 // descriptors or waits for several things must expect less than he has asked for. Not: what fills a buffer wholly; what
-// waits for a signal; locks of the kernel that belong to a kernel thread.
+// waits for a signal, which may have come just before (but a bare pause, since nobody else would end that); locks of the
+// kernel that belong to a kernel thread.
 bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]) noexcept {
     switch (number) {
     case SYS_futex:
@@ -101,6 +102,7 @@ bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]
     case SYS_splice:
 #if defined(__x86_64__)
     case SYS_open:
+    case SYS_pause:
     case SYS_poll:
     case SYS_select:
     case SYS_epoll_wait:

@@ -205,6 +205,25 @@ TEST(objects, that_are_semaphores_let_a_handler_end_the_wait_without_threads) {
     sem_destroy(&s);
 }
 
+#ifdef SYS_pause
+TEST(system_call, that_the_program_makes_itself_is_left_by_an_asynchronous_request) {
+    sem_t is_there;
+    sem_init(&is_there, 0, 0);
+    auto sleeps = [&] {
+        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+        sem_post(&is_there);
+        syscall(SYS_pause); // on the first thread's kernel thread, if there is one hart
+    };
+    pthread_t t = start(sleeps);
+    sem_wait(&is_there);
+    EXPECT_EQ(0, pthread_cancel(t));
+    void *result = nullptr;
+    pthread_join(t, &result);
+    EXPECT_EQ(PTHREAD_CANCELED, result);
+    sem_destroy(&is_there);
+}
+#endif
+
 TEST(system_call, that_runs_a_command_is_cancelled_and_the_command_killed) {
     int pipe_ends[2];
     ASSERT_EQ(0, pipe(pipe_ends));
