@@ -27,7 +27,8 @@ def _compile(command: list[str], folder: Path):
 def includes(source: Path) -> list[str]:
     """The system's headers come first; glibc's own folders only add what the tests have beside them."""
     after = [HEADERS, source, source / "support", *(source / part for part in FOLDERS), source / "sysdeps/unix/sysv/linux",
-             source / f"sysdeps/{platform.machine()}", source / "sysdeps/generic", source / "include"]
+             *(source / f"sysdeps/{part}" for part in (platform.machine(), f"{platform.machine()}/nptl", "x86/nptl", "generic")),
+             source / "include"]
     return [word for folder in after for word in ("-idirafter", str(folder))]
 
 
@@ -66,6 +67,7 @@ def build(case: test_case, source: Path, library: Path, folder: Path) -> Path:
             _compile(["gcc", "-std=gnu11", *COMMON, *include, "-fPIC", "-shared", f"-Wl,-soname,{name}.so", str(module),
                       "-o", f"{name}.so"], folder)
     compiler = ["g++", "-std=gnu++11", "-fpermissive"] if case.source.suffix == ".cc" else ["gcc", "-std=gnu11"]
-    _compile([*compiler, *COMMON, *include, *case.flags, str(case.source), "-o", "test", *case.link,
+    _compile([*compiler, *COMMON, *include, *case.flags, str(case.source),
+              *(str(case.source.with_name(f"{name}.c")) for name in case.objects), "-o", "test", *case.link,
               *(f"{name}.so" for name in case.linked), str(library), "-ldl", "-lm"], folder)
     return program

@@ -9,8 +9,9 @@ from debian_source import fetch, installed_version, source_error  # noqa: F401
 
 PACKAGE, LIBRARY = "glibc", "libc6"
 # The tests, the driver that each contains, and headers.
-WANTED = re.compile(r"^[^/]+/(nptl/|support/|include/|sysdeps/(pthread|nptl|generic|x86_64|aarch64)/|"
-                    r"sysdeps/unix/sysv/linux/[^/]*\.[ch]$|test-skeleton\.c$|misc/sys/|elf/.*\.h$)")
+WANTED = re.compile(r"^[^/]+/(nptl/|support/|include/|sysdeps/(pthread|nptl|generic|x86|x86_64|aarch64)/|"
+                    r"sysdeps/unix/sysv/linux/[^/]*\.[ch]$|test-skeleton\.c$|misc/sys/|elf/.*\.h$|"
+                    r"posix/tst-vfork[12]\.c$|elf/tst-(execstack(-mod)?|unwind-main)\.c$)")
 
 
 def glibc_tests(cache: Path) -> Path:

@@ -8,13 +8,13 @@ from execute import KERNELS, OURS
 from suite import all_tests
 
 NPTL = "CFLAGS-tst-a1.c += -fexceptions \\\n\t-fasynchronous-unwind-tables $(other)\nLDLIBS-tst-b = -Wl,--no-as-needed -lstdc++\n"
-SYSDEPS = "$(objpfx)tst-c.out: $(objpfx)tst-cmod.so\n$(objpfx)tst-d: $(objpfx)tst-dmod.so $(shared-thread-library)\n"
+SYSDEPS = "$(objpfx)tst-c: $(objpfx)tst-caux.o\n$(objpfx)tst-c.out: $(objpfx)tst-cmod.so\n$(objpfx)tst-d: $(objpfx)tst-dmod.so $(shared-thread-library)\n"
 
 
 def tests() -> dict:
     folder = Path(tempfile.mkdtemp())
     for part, makefile, files in (("nptl", NPTL, ("tst-a1.c", "tst-b.cc", "tst-e-static.c")),
-                                  ("sysdeps/pthread", SYSDEPS, ("tst-c.c", "tst-d.c", "tst-cmod.c", "tst-cleanup4aux.c", "other.c"))):
+                                  ("sysdeps/pthread", SYSDEPS, ("tst-c.c", "tst-d.c", "tst-cmod.c", "tst-cleanup4aux.c", "tst-e-common.c", "other.c"))):
         (folder / part).mkdir(parents=True)
         (folder / part / "Makefile").write_text(makefile)
         for name in files:
@@ -38,6 +38,7 @@ class Suite(unittest.TestCase):
     def test_a_module_is_loaded_or_linked(self):
         found = tests()
         self.assertEqual((found["tst-c"].modules, found["tst-c"].linked), (["tst-cmod"], []))
+        self.assertEqual(found["tst-c"].objects, ["tst-caux"])
         self.assertEqual((found["tst-d"].modules, found["tst-d"].linked), (["tst-dmod"], ["tst-dmod"]))
 
     def test_what_is_linked_statically_is_not_run(self):

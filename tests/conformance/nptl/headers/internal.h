@@ -6,3 +6,4 @@
 #define inhibit_stack_protector __attribute__((optimize("no-stack-protector")))
 #define libc_hidden_proto(name)
 #define libc_hidden_def(name)
+#define IS_IN(library) 0
