@@ -6,6 +6,7 @@
 #include "core/spinlock.hpp"
 #include "pool/unit.hpp"
 #include "scheduler/policy/descent.hpp"
+#include "scheduler/policy/others_turn.hpp"
 #include "sys/clock.hpp"
 
 #include <algorithm>
@@ -21,9 +22,6 @@ namespace comity::scheduler {
 
 namespace {
 
-// So often, and at one in so many picks of a hart, somebody has a turn whom others would keep waiting for ever.
-constexpr std::uint64_t others_turn_us = 10'000;
-constexpr unsigned picks_between_looks = 64;
 // How many free entries a hart takes from the common ones at once.
 constexpr unsigned entries_at_once = 32;
 

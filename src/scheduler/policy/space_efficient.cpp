@@ -5,6 +5,7 @@
 #include "core/spinlock.hpp"
 #include "pool/unit.hpp"
 #include "scheduler/policy/descent.hpp"
+#include "scheduler/policy/others_turn.hpp"
 #include "scheduler/policy/serial_order.hpp"
 #include "sys/clock.hpp"
 
@@ -18,10 +19,6 @@
 namespace comity::scheduler {
 
 namespace {
-
-// So often, and at one in so many picks, somebody has a turn whom those further left would keep waiting for ever.
-constexpr std::uint64_t others_turn_us = 10'000;
-constexpr unsigned picks_between_looks = 64;
 
 // Who is run in place of a position that has dummies left.
 unit dummy{.run = [](unit *, core::carrier *) noexcept {}};
@@ -63,7 +60,7 @@ public:
         const std::scoped_lock hold(lock_);
         level *const l = highest();
         if (!l) return nullptr;
-        position *p = is_turn_of_others() ? l->take_overtaken() : nullptr;
+        position *p = others_.has_come() ? l->take_overtaken() : nullptr;
         if (!p) {
             const position *const top = l->top();
             // With nobody left of it, it does what one hart alone would do now, so it need not be held back.
@@ -221,13 +218,6 @@ private:
         kept_until_.store(0, std::memory_order_relaxed);
     }
 
-    bool is_turn_of_others() noexcept {
-        if (++picks_ % picks_between_looks != 0) return false;
-        const std::uint64_t now = sys::ticks();
-        if (now - others_turn_ < others_turn_us * core::ticks_per_us()) return false;
-        return std::exchange(others_turn_, now) != 0;
-    }
-
     unsigned rank_of(const level &l) const noexcept { return static_cast<unsigned>(&l - levels_.data()); }
     void mark(const level &l, bool waits) noexcept {
         const std::uint64_t bit = std::uint64_t{1} << (rank_of(l) % 64);
@@ -250,8 +240,7 @@ private:
     // Kept for a hart. All that comes and goes ends it.
     const position *newest_ = nullptr, *kept_ = nullptr;
     unsigned offers_ = 0;
-    unsigned picks_ = 0;
-    std::uint64_t others_turn_ = 0; // when the last one was; ticks
+    others_turn others_;
     // Hints for those who have not the lock, who look at nothing else meanwhile.
     alignas(64) std::atomic<std::uint64_t> kept_until_{0}; // ticks; 0: nobody is
     std::atomic<unsigned> keeper_{0};

@@ -120,6 +120,29 @@ TEST(order, contexts_that_may_go_on_keep_it_too) {
     EXPECT_EQ(wake(scheduler_kind::priority, [](int i) { return static_cast<unsigned>(i); }), reversed(up_to(5)));
 }
 
+// Two that wake each other are always newer than whoever waits below them, be it ready or one that yields.
+TEST(order, lifo_lets_whoever_is_overtaken_go_within_a_bounded_time) {
+    const comity::scheduled_threads scope(scheduler_kind::lifo);
+    bool stop = false;
+    int yields = 0;
+    comity::semaphore turns[2] = {comity::semaphore(0), comity::semaphore(0)};
+    comity::thread oldest([&] { stop = yields > 2; });
+    comity::thread yielder([&] {
+        while (!stop && yields < 3) {
+            ++yields;
+            comity::this_thread::yield();
+        }
+        stop = true;
+    });
+    const auto wake_the_other = [&](int self) {
+        for (; !stop; turns[self].acquire()) turns[1 - self].release();
+        turns[1 - self].release();
+    };
+    comity::thread one([&] { wake_the_other(0); }), other([&] { wake_the_other(1); });
+    for (comity::thread *t : {&one, &other, &oldest, &yielder}) t->join();
+    EXPECT_EQ(yields, 3);
+}
+
 TEST(order, a_thread_that_joins_waits_its_turn_like_any_other) {
     std::vector<int> order;
     const comity::scheduled_threads scope(scheduler_kind::priority);
