@@ -205,6 +205,27 @@ TEST(objects, that_are_semaphores_let_a_handler_end_the_wait_without_threads) {
     sem_destroy(&s);
 }
 
+TEST(objects, that_are_mutexes_are_left_by_an_asynchronous_request_in_a_wait) {
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&m);
+    auto waits = [&] {
+        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+        pthread_mutex_lock(&m);
+    };
+    auto waits_too = [&] {
+        pthread_mutex_lock(&m);
+        pthread_mutex_unlock(&m);
+    };
+    pthread_t t = start(waits), other = start(waits_too);
+    std::this_thread::sleep_for(20ms);
+    pthread_cancel(t);
+    void *result = nullptr;
+    pthread_join(t, &result);
+    EXPECT_EQ(PTHREAD_CANCELED, result);
+    pthread_mutex_unlock(&m);
+    pthread_join(other, nullptr);
+}
+
 #ifdef SYS_pause
 TEST(system_call, that_the_program_makes_itself_is_left_by_an_asynchronous_request) {
     sem_t is_there;

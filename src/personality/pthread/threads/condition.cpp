@@ -30,7 +30,7 @@ public:
         do e = wait_or_signal<true>(this, signalled, deadline);
         while (e == signalled_wait::signalled); // a handler has run: as the C library's, it waits on
         leave();
-        if (const int error = pthread_mutex_lock(m)) return error;
+        if (const int error = own ? own->lock_until(sys::no_deadline) : pthread_mutex_lock(m)) return error;
         if (own) own->count_waiting(-1);
         act_upon(e); // a cancelled thread runs its cleanup handlers with the mutex held
         return e == signalled_wait::late ? ETIMEDOUT : 0;

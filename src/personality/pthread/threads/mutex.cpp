@@ -43,31 +43,39 @@ void mutex::take_at_last() noexcept {
     for (unsigned i = 0; !take(); ++i) i < 200 ? sys::cpu_relax() : sys::yield_kernel_thread();
 }
 
-bool mutex::wait(std::int64_t deadline) noexcept {
+bool mutex::wait(std::int64_t deadline, at_request how) {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    auto may_try = [this]() noexcept { return word_.load(std::memory_order_relaxed) != contended; };
+    const thread *t = how == at_request::ends ? current_thread : nullptr;
+    const bool ends = t && t->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS;
+    auto may_try = [this, t, ends]() noexcept {
+        return word_.load(std::memory_order_relaxed) != contended || (ends && is_to_be_cancelled(t->signals));
+    };
     for (;;) {
         // Whoever has waited cannot know whether others do, so it takes the mutex as contended.
         seen = word_.exchange(contended, std::memory_order_acquire); // acquire[posix-mutex]
         if (seen == free) return true;
         if (!wait_for(this, may_try, deadline)) return false;
+        if (ends && is_to_be_cancelled(t->signals)) {
+            wake(); // it may have been woken to take the mutex
+            cancel_at_once();
+        }
         (void)spin(); // who has just been woken would find that the one who woke him has it again
     }
 }
 
 void mutex::wake() noexcept { sync::wake_one_at(this); }
 
-int mutex::lock_until(std::int64_t deadline) noexcept {
+int mutex::lock_until(std::int64_t deadline, at_request how) {
     if (type() == PTHREAD_MUTEX_NORMAL || type() == PTHREAD_MUTEX_ADAPTIVE_NP)
-        return take() || lock_slowly(deadline) ? 0 : ETIMEDOUT;
+        return take() || lock_slowly(deadline, how) ? 0 : ETIMEDOUT;
     if (const int again = lock_again(); again >= 0) return again;
-    if (!take() && !lock_slowly(deadline)) return ETIMEDOUT;
+    if (!take() && !lock_slowly(deadline, how)) return ETIMEDOUT;
     owner_.store(self(), std::memory_order_relaxed);
     return 0;
 }
 
-bool mutex::lock_slowly(std::int64_t deadline) noexcept {
-    if (!core::is_settled()) return (spin() && take()) || wait(deadline);
+bool mutex::lock_slowly(std::int64_t deadline, at_request how) {
+    if (!core::is_settled()) return (spin() && take()) || wait(deadline, how);
     take_at_last();
     return true;
 }
@@ -117,9 +125,15 @@ COMITY_INTERPOSED int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutex
     if (error == 0) comity::posix::in<mutex>(m).end_inheritance();
     return error;
 }
-COMITY_INTERPOSED int pthread_mutex_lock(pthread_mutex_t *m) noexcept {
+// By names of ours: those of the headers do not throw, and this may unwind.
+COMITY_INTERPOSED int lock_mutex(pthread_mutex_t *m) __asm__("pthread_mutex_lock");
+COMITY_INTERPOSED int clocklock_mutex(pthread_mutex_t *m, clockid_t clock,
+                                      const timespec *deadline) __asm__("pthread_mutex_clocklock");
+COMITY_INTERPOSED int timedlock_mutex(pthread_mutex_t *m, const timespec *deadline) __asm__("pthread_mutex_timedlock");
+
+int lock_mutex(pthread_mutex_t *m) {
     mutex *own = mutex_in(m);
-    return own ? own->lock_until(comity::sys::no_deadline) : comity::posix::next_lock.get()(m);
+    return own ? own->lock_until(comity::sys::no_deadline, mutex::at_request::ends) : comity::posix::next_lock.get()(m);
 }
 COMITY_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
@@ -129,16 +143,16 @@ COMITY_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
     return own ? own->unlock() : comity::posix::next_unlock.get()(m);
 }
-COMITY_INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const timespec *deadline) noexcept {
+int clocklock_mutex(pthread_mutex_t *m, clockid_t clock, const timespec *deadline) {
     mutex *own = mutex_in(m);
     if (!own) return comity::posix::next_clocklock.get()(m, clock, deadline);
     if (!comity::posix::is_clock(clock)) return EINVAL;
     if (const int error = own->try_lock(); error != EBUSY) return error;
     if (!comity::posix::is_time(deadline)) return EINVAL;
-    return own->lock_until(comity::posix::deadline_of(clock, *deadline));
+    return own->lock_until(comity::posix::deadline_of(clock, *deadline), mutex::at_request::ends);
 }
-COMITY_INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t *m, const timespec *deadline) noexcept {
-    return mutex_in(m) ? pthread_mutex_clocklock(m, CLOCK_REALTIME, deadline)
+int timedlock_mutex(pthread_mutex_t *m, const timespec *deadline) {
+    return mutex_in(m) ? clocklock_mutex(m, CLOCK_REALTIME, deadline)
                        : comity::posix::next_timedlock.get()(m, deadline);
 }
 COMITY_INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *m) noexcept {

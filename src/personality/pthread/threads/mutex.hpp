@@ -7,8 +7,10 @@ namespace comity::posix {
 
 class mutex {
 public:
-    // Nothing here is a cancellation point. May switch: lock_until.
-    int lock_until(std::int64_t deadline) noexcept;
+    // Nothing here is a cancellation point; but a request to cancel the caller at once ends it in a wait, if that may
+    // be. May switch: lock_until.
+    enum class at_request : bool { waits_on, ends };
+    int lock_until(std::int64_t deadline, at_request how = at_request::waits_on);
     int try_lock() noexcept;
     int unlock() noexcept;
     // Locked, or somebody waits for a condition with it.
@@ -45,9 +47,9 @@ private:
     void leave() noexcept {
         if (word_.exchange(free, std::memory_order_release) == contended) wake(); // release[posix-mutex]
     }
-    bool lock_slowly(std::int64_t deadline) noexcept;
+    bool lock_slowly(std::int64_t deadline, at_request how);
     void take_at_last() noexcept;
-    bool wait(std::int64_t deadline) noexcept;
+    bool wait(std::int64_t deadline, at_request how);
     void wake() noexcept;
     bool spin() noexcept;
     int lock_again() noexcept;
