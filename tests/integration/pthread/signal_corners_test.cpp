@@ -7,10 +7,13 @@
 #include <chrono>
 #include <csetjmp>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <thread>
 
 #include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,6 +90,102 @@ TEST(actions, that_ignore_a_signal_forget_what_is_pending) {
     pthread_join(start(f), nullptr);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     EXPECT_EQ(0, handled);
+    signal(SIGUSR1, SIG_DFL);
+}
+
+TEST(masks, block_the_signal_of_abort) {
+    handled = 0;
+    signal(SIGABRT, handler);
+    int while_blocked = -1, pending = -1;
+    auto f = [&] {
+        const sigset_t one = only(SIGABRT);
+        pthread_sigmask(SIG_BLOCK, &one, nullptr);
+        raise(SIGABRT);
+        while_blocked = handled;
+        sigset_t sent;
+        sigpending(&sent);
+        pending = sigismember(&sent, SIGABRT);
+        pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    };
+    pthread_join(start(f), nullptr);
+    EXPECT_EQ(0, while_blocked);
+    EXPECT_EQ(1, pending);
+    EXPECT_EQ(1, handled);
+    signal(SIGABRT, SIG_DFL);
+}
+
+// In a process of its own, which has no other threads.
+template <class F> int status_of_child(F f) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        f();
+        _exit(0);
+    }
+    int status = -1;
+    EXPECT_EQ(child, waitpid(child, &status, 0));
+    return status;
+}
+
+TEST(abort, runs_the_handler_and_ends_the_process) {
+    const auto dies = [](bool with_handler) {
+        const struct rlimit no_core {};
+        setrlimit(RLIMIT_CORE, &no_core);
+        if (with_handler) signal(SIGABRT, [](int) { _exit(77); });
+        auto f = [] {
+            sigset_t all;
+            sigfillset(&all);
+            pthread_sigmask(SIG_BLOCK, &all, nullptr);
+            std::abort();
+        };
+        pthread_join(start(f), nullptr);
+    };
+    const int with = status_of_child([&] { dies(true); }), without = status_of_child([&] { dies(false); });
+    EXPECT_TRUE(WIFEXITED(with) && WEXITSTATUS(with) == 77) << with;
+    EXPECT_TRUE(WIFSIGNALED(without) && WTERMSIG(without) == SIGABRT) << without;
+}
+
+TEST(pending, signals_of_the_first_thread_stay_its_own) {
+    const int status = status_of_child([] {
+        const sigset_t one = only(SIGUSR1);
+        pthread_sigmask(SIG_BLOCK, &one, nullptr);
+        raise(SIGUSR1);
+        auto f = [] {
+            sigset_t sent;
+            sigpending(&sent);
+            if (sigismember(&sent, SIGUSR1)) _exit(1);
+        };
+        pthread_join(start(f), nullptr);
+        sigset_t sent;
+        sigpending(&sent);
+        if (!sigismember(&sent, SIGUSR1)) _exit(2);
+    });
+    EXPECT_EQ(0, status);
+}
+
+// Whoever has been sent a signal by another thread when its function returns handles it.
+TEST(pending, signals_are_handled_before_the_end_of_a_thread) {
+    handled = 0;
+    signal(SIGUSR1, handler);
+    sigset_t one = only(SIGUSR1), before;
+    pthread_sigmask(SIG_BLOCK, &one, &before); // none but the threads take it
+    constexpr int rounds = 4;
+    for (int i = 0; i < rounds; ++i) {
+        std::atomic<bool> runs{false}, sent{false};
+        auto f = [&] {
+            pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+            runs = true;
+            while (!sent) {
+            }
+        };
+        const pthread_t t = start(f);
+        while (!runs) sched_yield();
+        kill(getpid(), SIGUSR1);
+        sent = true;
+        pthread_join(t, nullptr);
+        ASSERT_EQ(i + 1, handled);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     signal(SIGUSR1, SIG_DFL);
 }
 

@@ -58,6 +58,11 @@ void note_arrival(const siginfo_t &info) noexcept {
     }
 }
 
+// What abort() raises, and expects to be handled when that returns?
+bool is_of_abort(const siginfo_t &info) noexcept {
+    return info.si_signo == SIGABRT && info.si_code == SI_TKILL && info.si_pid == ::getpid();
+}
+
 // A kernel thread that the C library made for the program (for a bound scope, say), and a signal for that alone?
 bool is_for_this_kernel_thread(const siginfo_t &info) noexcept {
     const core::context *c = core::current_context();
@@ -79,6 +84,7 @@ void handle_here(siginfo_t info, const sys::interruption &i) {
 void on_arrival(int, siginfo_t *info, void *frame) {
     const sys::errno_kept kept;
     const sys::interruption i = sys::interruption_at(frame);
+    if (is_of_abort(*info)) return handle_here(*info, i);
     if (on_arrival_in_program(i, *info)) return;
     if (is_for_this_kernel_thread(*info)) return handle_here(*info, i);
     note_arrival(*info);
@@ -188,7 +194,6 @@ bool is_routed(int signal) noexcept {
     case SIGILL:
     case SIGTRAP:
     case SIGSYS:
-    case SIGABRT:
     case SIGKILL:
     case SIGSTOP:
     case SIGURG:

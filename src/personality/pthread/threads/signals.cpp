@@ -19,6 +19,7 @@
 #include <new>
 #include <utility>
 
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -257,6 +258,20 @@ void begin_again_in_child() noexcept {
     if (is_any_claimed()) ring_router();
 }
 
+// What the calling thread, the first one, has been sent and blocked until now: its own stays its own.
+void take_from_kernel(signal_set blocked) noexcept {
+    signal_set of = 0;
+    for (int i = 1; i <= number_of_signals; ++i)
+        if ((blocked & set_of(i)) && is_claimed(i)) of |= set_of(i);
+    siginfo_t info;
+    const timespec at_once{};
+    while (::syscall(SYS_rt_sigtimedwait, &of, &info, &at_once, sizeof of) > 0) {
+        lock.lock();
+        (void)enqueue(info.si_code == SI_TKILL ? first_receiver.sent : process, info);
+        lock.unlock();
+    }
+}
+
 } // namespace
 
 bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept {
@@ -284,6 +299,7 @@ void begin_signals() noexcept {
     const signal_set blocked = sys::exchange_mask(~signal_set{0});
     first_receiver.blocked.store(blocked, std::memory_order_relaxed);
     claim(blocked);
+    take_from_kernel(blocked);
     (void)sys::exchange_mask(0);
 }
 

@@ -176,6 +176,7 @@ void *run(void *data) {
     begin_charging();
     deliver_here();
     void *result = t->fn(t->arg);
+    deliver_here(); // perhaps nobody else takes it
     t->result = result;
     finish(t);
     return result;
