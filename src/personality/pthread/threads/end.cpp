@@ -85,6 +85,10 @@ void test_cancel(thread *t) {
     if (!t->ending && comity_thread_testcancel() == ECANCELED) end(t, PTHREAD_CANCELED);
 }
 
+void test_first_cancel() {
+    if (const receiver *r = receiver_here(); r && ends_by_c_library(*r)) next_testcancel.get()();
+}
+
 // Is the type the asynchronous one, or does it sleep in the kernel?
 void note_cancellation(thread *t) noexcept {
     t->signals.acts_at_once.store(!t->ending && t->cancel_state == PTHREAD_CANCEL_ENABLE &&
@@ -100,8 +104,10 @@ void cancel_at_once() {
 }
 
 void act_upon(signalled_wait e) {
+    if (e != signalled_wait::cancelled) return;
     thread *t = current_thread;
-    if (e == signalled_wait::cancelled && t && !t->ending) end(t, PTHREAD_CANCELED);
+    if (!t) return test_first_cancel();
+    if (!t->ending) end(t, PTHREAD_CANCELED);
 }
 
 } // namespace comity::posix
@@ -122,7 +128,11 @@ COMITY_INTERPOSED int pthread_cancel(pthread_t t) {
     thread *own = thread_of(t);
     if (!own) {
         const int error = next_cancel.get()(t);
-        if (error == 0 && first_receiver_if(t)) note_first_cancelled();
+        if (receiver *first = first_receiver_if(t); first && error == 0) {
+            first->is_asked_to_end.store(true, std::memory_order_relaxed);
+            wake(*first); // elsewhere the C library interrupts it
+            note_first_cancelled();
+        }
         return error;
     }
     {
@@ -139,7 +149,11 @@ COMITY_INTERPOSED int pthread_cancel(pthread_t t) {
 
 COMITY_INTERPOSED int pthread_setcancelstate(int state, int *before) {
     thread *t = current_thread;
-    if (!t) return next_setcancelstate.get()(state, before);
+    if (!t) {
+        const int error = next_setcancelstate.get()(state, before);
+        if (receiver *r = receiver_here(); r && error == 0) r->refuses_to_end = state == PTHREAD_CANCEL_DISABLE;
+        return error;
+    }
     if (state != PTHREAD_CANCEL_ENABLE && state != PTHREAD_CANCEL_DISABLE) return EINVAL;
     const int was = t->cancel_state;
     if (before) *before = was;

@@ -194,8 +194,28 @@ void end_with_others() {
     std::exit(0);
 }
 
+namespace {
+
+bool first_leaves = false; // the first thread's
+
+// Its stack was unwound; its kernel thread must not end with the hart that it carries.
+void first_was_cancelled(void *) {
+    if (first_leaves) return;
+    leave_to_others(PTHREAD_CANCELED);
+    end_first_thread(PTHREAD_CANCELED); // there are no threads of ours
+}
+
+} // namespace
+
+void stay_when_cancelled() noexcept {
+    static pthread_key_t key;
+    if (pthread_key_create(&key, first_was_cancelled) != 0 || pthread_setspecific(key, &key) != 0)
+        sys::warn("no thread-specific key is left: the first thread must not be cancelled");
+}
+
 void leave_to_others(void *result) {
     if (current_thread || !the_scheduler() || sys::kernel_thread_id() != ::getpid()) return;
+    first_leaves = true;
     end_first_thread(result);
     end_with_others();
 }

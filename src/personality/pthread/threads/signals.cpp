@@ -293,6 +293,10 @@ void begin_signals() noexcept {
     first_receiver.context.store(core::adopt()->native, std::memory_order_relaxed);
     is_first = true;
     is_first_there.store(true, std::memory_order_release); // release[posix-first]
+    int state = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); // to know which it has
+    (void)pthread_setcancelstate(state, nullptr);
+    stay_when_cancelled();
     sys::take_other_interruptions(on_interruption);
     start_routing();
     // The kernel threads block nothing: the first thread's own carries others, too.
@@ -308,8 +312,6 @@ receiver *first_receiver_if(pthread_t t) noexcept {
                ? &first_receiver
                : nullptr;
 }
-
-pthread_t first_receivers_thread() noexcept { return first_pthread; }
 
 void open_receiver(receiver &r) noexcept { r.context.store(core::current_context(), std::memory_order_relaxed); }
 
@@ -415,9 +417,13 @@ int send_to_process(const siginfo_t &info) noexcept {
 }
 
 // Who waits has said where before it looked whether anything is there, with a fence in between.
-void rouse(const receiver &r) noexcept {
+void wake(const receiver &r) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[address]
     if (const void *address = r.waits_at.load(std::memory_order_relaxed)) sync::wake_all_at(address);
+}
+
+void rouse(const receiver &r) noexcept {
+    wake(r);
     if (const core::context *c = r.context.load(std::memory_order_relaxed)) core::interrupt(c);
 }
 

@@ -61,6 +61,9 @@ struct receiver {
     std::atomic<const core::context *> context{nullptr}; // null: it has not started, or has ended
     std::atomic<bool> acts_at_once{false}; // upon a request to cancel it, where it runs or sleeps; written by itself
     std::atomic<bool> to_be_cancelled{false};
+    // The first thread, which the C library cancels: somebody has asked for it; it does not let it happen now.
+    std::atomic<bool> is_asked_to_end{false};
+    bool refuses_to_end = false;
     running_handler *handlers = nullptr;                    // the innermost
     std::uintptr_t base = UINTPTR_MAX;                      // frames below are the program's
     bool forks = false;                                     // holds locks of ours outside of our code
@@ -83,8 +86,6 @@ void close_receiver(receiver &r) noexcept;
 bool is_due(const receiver &r) noexcept;
 // The first thread's, if that is who is asked for; else null.
 receiver *first_receiver_if(pthread_t t) noexcept;
-// Its thread, where it is known to be there.
-pthread_t first_receivers_thread() noexcept;
 
 // While it lives, what is called from here is the program's code again.
 class programs_below {
@@ -145,6 +146,11 @@ inline bool is_to_be_cancelled(const receiver &r) noexcept {
     return r.to_be_cancelled.load(std::memory_order_relaxed) && r.acts_at_once.load(std::memory_order_relaxed);
 }
 
+// The first thread: shall it call the C library, which ends it?
+inline bool ends_by_c_library(const receiver &r) noexcept {
+    return r.is_asked_to_end.load(std::memory_order_relaxed) && !r.refuses_to_end;
+}
+
 // 0, EAGAIN (too many are pending).
 int send(receiver &r, const siginfo_t &info) noexcept;
 int send_to_process(const siginfo_t &info) noexcept;
@@ -157,6 +163,8 @@ bool take(receiver &r, signal_set of, siginfo_t &info) noexcept;
 void forget_pending(int signal) noexcept;
 signal_set pending_for(const receiver &r) noexcept;
 
+// Has it look, if it waits at one of our objects.
+void wake(const receiver &r) noexcept;
 // Has it stop where it runs or waits, and look.
 void rouse(const receiver &r) noexcept;
 // Again and again, until it has taken what is there for it.
@@ -208,13 +216,14 @@ signalled_wait wait_or_signal(const void *address, Ready ready, std::int64_t dea
     for (;;) {
         r->waits_at.store(address, std::memory_order_relaxed);
         const auto roused = [&]() noexcept {
-            return ready() || is_due(*r);
+            return ready() || is_due(*r) || (cancellable && ends_by_c_library(*r));
         }; // a fence between the two: seq_cst[address]
         const sync::wait_end e = wait(roused);
         r->waits_at.store(nullptr, std::memory_order_relaxed);
         const std::uint32_t seen = r->handled;
         if (is_due(*r)) deliver(*r);
         if (e != sync::wait_end::done || ready()) return static_cast<signalled_wait>(e);
+        if (cancellable && ends_by_c_library(*r)) return signalled_wait::cancelled;
         if (r->handled != seen) return signalled_wait::signalled;
         // What it was roused for another receiver has taken, or nothing is done about it.
     }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <locale.h>
 #include <sched.h>
@@ -250,13 +251,21 @@ int claim(thread *t, std::uint32_t as, std::uint32_t &before) noexcept {
     return 0;
 }
 
+// Something may end the wait: a handler, or, of the first thread, the C library; else the join does it better. In the
+// order work_stealing a thread that has not started may be in the joiner's own queue, and run at once.
+bool must_wait_here(const thread *t) noexcept {
+    if (may_be_signalled() || t == &first_thread || t->stays) return true;
+    if (current_thread || !receiver_here()) return false;
+    return t->signals.context.load(std::memory_order_relaxed) ||
+           sys::get_options().order != sys::posix_order::work_stealing;
+}
+
 // Handlers run while it waits. The thread has been claimed by the caller. 0, ETIMEDOUT or ECANCELED.
 int await_end(thread *t, std::int64_t deadline) {
-    if (!may_be_signalled() && t != &first_thread && !t->stays) return 0;
+    if (!must_wait_here(t)) return 0;
     const auto has_ended = [t]() noexcept {
         const std::uint32_t state = t->state.load(std::memory_order_acquire); // acquire[posix-thread-state]
-        return (state & thread::ended) != 0 ||
-               (t == &first_thread && t->signals.to_be_cancelled.load(std::memory_order_relaxed));
+        return (state & thread::ended) != 0;
     };
     if (t->state.fetch_or(thread::awaited, std::memory_order_acq_rel) & thread::ended)
         return 0; // acq_rel[posix-thread-state]
@@ -274,18 +283,6 @@ int await_end(thread *t, std::int64_t deadline) {
     }
 }
 
-// After await_end, of the first thread. 0 or an error number.
-int take_first_result(void **result, std::int64_t deadline) {
-    if (first_thread.state.load(std::memory_order_acquire) & thread::ended) { // acquire[posix-thread-state]
-        if (result) *result = first_thread.result;
-        return 0;
-    }
-    const pthread_t t = first_receivers_thread();
-    if (deadline == sys::no_deadline) return next_join.get()(t, result);
-    const timespec until{deadline / 1'000'000'000, deadline % 1'000'000'000};
-    return next_clockjoin.get()(t, result, CLOCK_MONOTONIC, &until);
-}
-
 template <class Join> int join(thread *t, void **result, std::int64_t deadline, Join do_join) {
     come_home();
     test_cancel();
@@ -295,8 +292,9 @@ template <class Join> int join(thread *t, void **result, std::int64_t deadline, 
     thread *caller = joining_thread();
     if (caller) caller->joins.store(t, std::memory_order_relaxed);
     int error = await_end(t, deadline);
-    if (error == 0 && t->stays && result) *result = t->result;
-    if (error == 0 && !t->stays) error = t == &first_thread ? take_first_result(result, deadline) : do_join(t->handle);
+    const bool stays = t->stays || t == &first_thread;
+    if (error == 0 && stays && result) *result = t->result;
+    if (error == 0 && !stays) error = do_join(t->handle);
     if (caller) caller->joins.store(nullptr, std::memory_order_relaxed);
     if (error == 0) {
         if (t != &first_thread) give_back_memory(t);
@@ -370,10 +368,7 @@ void finish(thread *t) noexcept {
     if (stays) end_with_others();
 }
 
-void note_first_cancelled() noexcept {
-    first_thread.signals.to_be_cancelled.store(true, std::memory_order_relaxed);
-    sync::wake_all_at(&first_thread);
-}
+void note_first_cancelled() noexcept { first_thread.signals.to_be_cancelled.store(true, std::memory_order_relaxed); }
 
 void end_first_thread(void *result) noexcept {
     (void)sys::destroy_thread_locals();
@@ -435,10 +430,13 @@ COMITY_INTERPOSED int pthread_tryjoin_np(pthread_t t, void **result) noexcept {
     if (!(own->state.load(std::memory_order_acquire) & thread::ended)) return EBUSY; // acquire[posix-thread-state]
     thread *caller = current_thread; // a request stays for the next cancellation point: this is none
     const bool cancellable = caller && !caller->ending && caller->cancel_state == PTHREAD_CANCEL_ENABLE;
+    receiver *first = caller ? nullptr : receiver_here();
+    const bool refuses = first && std::exchange(first->refuses_to_end, true);
     if (cancellable) comity_thread_set_cancel(0);
     const int error = join(own, result, comity::sys::no_deadline,
                            [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
     if (cancellable) comity_thread_set_cancel(1);
+    if (first) first->refuses_to_end = refuses;
     return error;
 }
 

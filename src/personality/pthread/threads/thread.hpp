@@ -85,9 +85,8 @@ void finish(thread *t) noexcept;
 
 // A cancellation point of the calling thread. May not return.
 void test_cancel(thread *t);
-inline void test_cancel() {
-    if (current_thread) test_cancel(current_thread);
-}
+void test_first_cancel(); // the same on other threads: only the first one is asked here
+inline void test_cancel() { current_thread ? test_cancel(current_thread) : test_first_cancel(); }
 // What of that, a request looks at, has changed. The calling thread.
 void note_cancellation(thread *t) noexcept;
 // The calling thread was told to look, where nothing of ours is under way: if it is to be cancelled at once, it is.
@@ -112,7 +111,9 @@ void come_home() noexcept;
 void leave_to_others(void *result);
 // The part of that which is before the wait: its destructors, and the wake of who joins it.
 void end_first_thread(void *result) noexcept;
-// Somebody has asked the C library to cancel it.
+// The C library may cancel it: then it leaves as above. The first thread.
+void stay_when_cancelled() noexcept;
+// Somebody has asked for that.
 void note_first_cancelled() noexcept;
 // One more is about to be created, or one less lives. While any does, a watch sees to it that none keeps a hart that
 // others wait for.
