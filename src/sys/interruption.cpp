@@ -276,6 +276,7 @@ void end_call(const interruption &i) noexcept {
 
 bool end_file_call(const interruption &i) noexcept {
     switch (call_to_come(i)) {
+    case SYS_fcntl:
     case SYS_openat:
     case SYS_read:
     case SYS_readv:

@@ -58,7 +58,7 @@ extern COMITY_SHARED __thread bool comity_writes_in_parts __attribute__((tls_mod
 // In a handler: the system call before which or in which the thread stands ends with EINTR. To be called only where
 // that is the one call that the program makes and that may end so.
 COMITY_SHARED void end_call(const interruption &i) noexcept;
-// The same only for a call that opens, reads or writes a file, whatever other calls are made there. False: it is none.
+// The same only for a call that opens, reads, writes or locks a file, whatever other calls are made there. False: it is none.
 COMITY_SHARED bool end_file_call(const interruption &i) noexcept;
 
 // Handlers of ours run with all signals blocked but those of faults, so that no two of them nest. Before one of them

@@ -1,5 +1,5 @@
-// The functions of <stdio.h> as cancellation points and as calls that signals end. On Comity's threads and on the C
-// library's.
+// The functions of <stdio.h>, and calls for files, as cancellation points and as calls that signals end. On Comity's
+// threads and on the C library's.
 #include "start.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,9 @@
 #include <string>
 #include <thread>
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace {
@@ -147,4 +149,72 @@ TEST(stdio, a_handler_may_jump_out_of_input) {
     pthread_kill(t, SIGUSR2);
     pthread_join(t, nullptr);
     EXPECT_EQ(1, handled);
+}
+
+namespace {
+
+struct fifo {
+    fifo() {
+        path = testing::TempDir() + "comity_fifo_" + std::to_string(getpid());
+        EXPECT_EQ(0, mkfifo(path.c_str(), 0600));
+    }
+    ~fifo() { unlink(path.c_str()); }
+    std::string path;
+};
+
+} // namespace
+
+TEST(files, open_is_a_cancellation_point_where_it_sleeps) {
+    fifo f;
+    auto opens = [&] { (void)open(f.path.c_str(), O_RDONLY); };
+    expect_cancelled_in(opens);
+}
+
+TEST(files, open_and_close_are_cancellation_points_where_they_do_not_sleep) {
+    for (const bool closes : {false, true}) {
+        bool was_reached = false;
+        auto calls = [&] {
+            pthread_cancel(pthread_self());
+            if (closes)
+                close(-1);
+            else
+                (void)open("/dev/null", O_RDONLY);
+            was_reached = true;
+        };
+        void *result = nullptr;
+        pthread_join(start(calls), &result);
+        EXPECT_EQ(PTHREAD_CANCELED, result);
+        EXPECT_FALSE(was_reached);
+    }
+}
+
+TEST(files, open_is_ended_by_a_handler) {
+    fifo f;
+    handle(SIGUSR1, count, 0);
+    int error = 0;
+    auto opens = [&] { error = open(f.path.c_str(), O_RDONLY) < 0 ? errno : 0; };
+    pthread_t t = start(opens);
+    std::this_thread::sleep_for(30ms);
+    pthread_kill(t, SIGUSR1);
+    pthread_join(t, nullptr);
+    EXPECT_EQ(EINTR, error);
+}
+
+TEST(files, a_wait_for_a_lock_is_a_cancellation_point) {
+    const std::string path = testing::TempDir() + "comity_lock_" + std::to_string(getpid());
+    const int one = open(path.c_str(), O_RDWR | O_CREAT, 0600), other = open(path.c_str(), O_RDWR);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_len = 1;
+    EXPECT_EQ(0, fcntl(one, F_OFD_SETLK, &lock));
+    auto waits = [&] {
+        struct flock wanted {};
+        wanted.l_type = F_WRLCK;
+        wanted.l_len = 1;
+        fcntl(other, F_OFD_SETLKW, &wanted);
+    };
+    expect_cancelled_in(waits);
+    close(one);
+    close(other);
+    unlink(path.c_str());
 }

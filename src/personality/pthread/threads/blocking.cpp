@@ -1,6 +1,6 @@
 // System calls that may sleep: the thread leaves its hart to others first. All are cancellation points. Those that need
 // not sleep, as far as a look tells, are made at once.
-#include "personality/pthread/threads/blocking.hpp"
+#include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/errno_kept.hpp"
 

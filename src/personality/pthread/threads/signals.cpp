@@ -181,13 +181,13 @@ receiver *interrupted_receiver() noexcept {
 }
 
 bool may_handle(const receiver &r, const sys::interruption &i) noexcept {
-    return r.call && !r.call->is_stdio ? !r.forks && !core::is_protected_code(i.pc) : stands_in_program(r, i);
+    return r.call && !r.call->is_librarys ? !r.forks && !core::is_protected_code(i.pc) : stands_in_program(r, i);
 }
 
 // A handler has run in the call, if there is one.
 void end_call(const receiver &r, const sys::interruption &i, bool also_if_it_can_begin_anew) noexcept {
     if (!r.call) return;
-    if (also_if_it_can_begin_anew && r.call->is_stdio)
+    if (also_if_it_can_begin_anew && r.call->is_librarys)
         r.call->is_ended |= sys::end_file_call(i);
     else if (also_if_it_can_begin_anew)
         sys::end_call(i);
@@ -372,9 +372,9 @@ void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept {
 
 void leave_call(receiver &r) noexcept {
     const interruptible_call &c = *r.call;
-    if (c.is_stdio) r.base = c.base;
+    if (c.is_librarys) r.base = c.base;
     r.call = c.outer;
-    sys::comity_writes_in_parts = r.call && r.call->is_stdio;
+    sys::comity_writes_in_parts = r.call && r.call->is_librarys;
 }
 
 mask_for_now::mask_for_now(receiver &r, const sigset_t *mask) noexcept

@@ -38,9 +38,9 @@ struct signal_queue {
 struct interruptible_call {
     timespec *limit = nullptr; // what the kernel reads as the call begins, if a handler may spoil it, so that it fails
     interruptible_call *outer = nullptr; // in which the C library has called the program, who makes this one
-    // A function of <stdio.h>: more than one system call, and the program's and our code in between. Then frames below
+    // A function of the C library: more than one system call, and the program's and our code in between. Then frames below
     // `base` were the program's before it, and `is_ended` says that one of those calls was ended.
-    bool is_stdio = false, is_ended = false;
+    bool is_librarys = false, is_ended = false;
     std::uintptr_t base = 0;
 };
 

@@ -1,7 +1,7 @@
 // The functions of <stdio.h> that may sleep in a system call of the C library's own. They are cancellation points, also
 // where they sleep: that call is ended, and the function returns before its thread is cancelled, so the stream stays
 // usable.
-#include "personality/pthread/threads/blocking.hpp"
+#include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/errno_kept.hpp"
 
@@ -12,31 +12,6 @@
 namespace comity::posix {
 
 namespace {
-
-class open_stdio_call {
-public:
-    explicit open_stdio_call(receiver &r) noexcept : r_(r) {
-        call_.outer = r.call;
-        call_.is_stdio = true;
-        call_.base = r.base;
-        r.base = reinterpret_cast<std::uintptr_t>(this);
-        r.call = &call_;
-        sys::comity_writes_in_parts = true; // as the C library does here
-        if (current_thread) note_cancellation(current_thread);
-    }
-    ~open_stdio_call() {
-        leave_handlers_below(r_, reinterpret_cast<std::uintptr_t>(this));
-        if (r_.call == &call_) leave_call(r_);
-        if (current_thread) note_cancellation(current_thread);
-    }
-    open_stdio_call(const open_stdio_call &) = delete;
-    open_stdio_call &operator=(const open_stdio_call &) = delete;
-    bool is_ended() const noexcept { return call_.is_ended; }
-
-private:
-    receiver &r_;
-    interruptible_call call_;
-};
 
 // Makes the call. If the thread is to be cancelled, it is so before, or when that has ended one of the system calls.
 template <class Call> auto make(receiver &r, Call call, bool leaves) {
@@ -49,7 +24,7 @@ template <class Call> auto make(receiver &r, Call call, bool leaves) {
     decltype(call()) result{};
     bool cancelled = false;
     {
-        const open_stdio_call here(r);
+        const open_library_call here(r);
         result = call();
         cancelled = here.is_ended() && is_to_be_cancelled(r);
     }
