@@ -3,6 +3,7 @@
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
+#include "sys/interruption.hpp"
 #include "sys/message.hpp"
 
 #include <algorithm>
@@ -263,7 +264,22 @@ void base_scheduler::stand_in_line(sched *root) noexcept {
     hart *h = claim_idle(); // became idle before it could see the demand
     if (!h && harts_of(root->account.load(std::memory_order_relaxed)) == 0)
         h = take_kept(0); // without any hart the root makes no progress: a thread that runs outside can do without
-    if (h) release(h);
+    if (h) return release(h);
+    recall();
+}
+
+bool base_scheduler::recall(hart *h) noexcept {
+    std::uintptr_t c = h->dozer.load(std::memory_order_relaxed);
+    if (c == 0 || (c & hart::recalled) ||
+        !h->dozer.compare_exchange_strong(c, c | hart::recalled, std::memory_order_acq_rel)) // acq_rel[dozer]
+        return false;
+    sys::interrupt_kernel_thread(h->keeper_id.load(std::memory_order_relaxed));
+    return true;
+}
+
+void base_scheduler::recall() noexcept {
+    for (unsigned i = 0; i < count_; ++i)
+        if (recall(&harts_[i])) return;
 }
 
 bool base_scheduler::should_have_the_last(hart *h) noexcept {
@@ -306,6 +322,7 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
     lock_.unlock();
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
     chaos_point();
+    recall();
     // Keepers come and go without looking at the queue, so look again now and then: first when the turn should have
     // come, then less and less often. Each look is a kernel thread more that wants a core while all are taken.
     for (std::uint64_t us = quantum_us * (ahead + count_) / count_;; us *= 2) {
@@ -410,6 +427,7 @@ void base_scheduler::child_after_fork(carrier *survivor) noexcept {
         hart *h = &harts_[i];
         h->worker.store(survivor && !survivor->adopted && survivor->carried == h ? survivor : nullptr,
                         std::memory_order_relaxed);
+        h->dozer.store(0, std::memory_order_relaxed);
         const bool own = survivor && (survivor->carried == h ||
                                       (survivor->kept == h && h->keeper.load(std::memory_order_relaxed) == survivor));
         if (!own) {

@@ -30,6 +30,12 @@ public:
     void stand_in_line(sched *root) noexcept;
     // Takes a root out of the list of those that want harts.
     void withdraw(sched *root) noexcept { roots_.forget(root); }
+    // It may have got what it wanted.
+    void content(sched *root) noexcept { roots_.drop_if_content(root); }
+    // Has one hart given up with which a context dozes; it goes to whoever is in line. By anybody who stands there. The
+    // second: this hart, if that is so.
+    void recall() noexcept;
+    static bool recall(hart *h) noexcept;
 
     // Somebody waits for a hart: whoever spins without work should give his up.
     bool pressed() const noexcept { return waited_for() || !roots_.empty(); }

@@ -349,15 +349,19 @@ COMITY_UNSANITIZED static bool waits_for_another(const context *native) noexcept
     return c && c != &k->transition && c != native;
 }
 
+COMITY_UNSANITIZED static hart *hart_of(const carrier *k) noexcept { return k->carried; }
+
 void post_home(context *native) noexcept {
     carrier *k = native->home;
     chaos_point();
     const bool waits = waits_for_another(native); // before it may go on, and end its scheduler
+    hart *const h = hart_of(k);
     if (k->home.exchange(carrier::home_state::ready, std::memory_order_acq_rel) ==
         carrier::home_state::asleep) // acq_rel[home]
-        k->park.wake();
-    else if (waits)
-        base_scheduler::tell_of_wait(); // it may not stop for long
+        return k->park.wake();
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
+    if (h && base_scheduler::recall(h)) return;          // its kernel thread dozes with another one
+    if (waits) base_scheduler::tell_of_wait();           // it may not stop for long
 }
 
 exception_state *caught_here() noexcept { return reinterpret_cast<exception_state *>(abi::__cxa_get_globals()); }

@@ -48,6 +48,11 @@ void child_list::forget(sched *child) noexcept {
     // Most never asked for a hart. Nobody adds it any more, and who took it out has done with it.
     if (!child->listed.load(std::memory_order_acquire)) return; // acquire[unlisted]
     lock_.lock();
+    take_out(child);
+    lock_.unlock();
+}
+
+void child_list::take_out(sched *child) noexcept {
     for (sched **at = &first_; is_listed(child); at = &(*at)->next_wanting) {
         if (*at != child) continue;
         *at = child->next_wanting;
@@ -55,6 +60,13 @@ void child_list::forget(sched *child) noexcept {
         count(-1);
         break;
     }
+}
+
+// Whoever wants a hart after this look adds the child after it.
+void child_list::drop_if_content(sched *child) noexcept {
+    if (empty()) return;
+    lock_.lock();
+    if (sched::wanted_of(child->account.load(std::memory_order_relaxed)) == 0) take_out(child);
     lock_.unlock();
 }
 

@@ -24,6 +24,8 @@ public:
     bool has_others(const sched *child) const noexcept {
         return count_.load(std::memory_order_relaxed) > (is_listed(child) ? 1U : 0U);
     }
+    // The child may have got what it wanted.
+    COMITY_SHARED void drop_if_content(sched *child) noexcept;
     // Does a child want harts and have none?
     bool starves() noexcept { return !empty() && one_starves(); }
 
@@ -38,6 +40,7 @@ private:
     COMITY_SHARED sched *pick_oldest() noexcept;
     bool one_starves() noexcept;
     void put_first(sched *child) noexcept;
+    void take_out(sched *child) noexcept;
     void count(int change) noexcept;
 
     spinlock lock_;

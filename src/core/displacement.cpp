@@ -2,6 +2,7 @@
 
 #include "core/base.hpp"
 #include "core/binding.hpp"
+#include "core/chaos.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
@@ -82,10 +83,38 @@ bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_othe
     return !slice_of || (slice_of == s && s->hooks->displaced(s, c, &i));
 }
 
+// The context, which dozes with the hart, does not any more. False: it did not.
+bool end_doze(const context *c, hart *h) noexcept {
+    const auto self = reinterpret_cast<std::uintptr_t>(c);
+    for (std::uintptr_t found = h->dozer.load(std::memory_order_relaxed); (found & ~hart::recalled) == self;)
+        if (h->dozer.compare_exchange_weak(found, 0, std::memory_order_acq_rel)) return true; // acq_rel[dozer]
+    return false;
+}
+
+// Somebody needs the hart with which the context dozes: it looks for him, in place of one that was wanted.
+bool is_recalled(const carrier *k, const context *c) noexcept {
+    return k->carried &&
+           k->carried->dozer.load(std::memory_order_relaxed) == (reinterpret_cast<std::uintptr_t>(c) | hart::recalled);
+}
+void give_up_dozing(carrier *k, context *c, const sys::interruption &i) noexcept {
+    sched *s = k->current_sched;
+    if (!end_doze(c, k->carried)) return;
+    if (s->reserve())
+        base().content(s);
+    else
+        s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    std::atomic_thread_fence(std::memory_order_seq_cst);                  // seq_cst[team-leave]: before it looks
+    leaving what{true};
+    sys::open_signals(i);
+    pause(c, leave_to_donor, &what);
+    sys::close_signals(i);
+}
+
 bool on_interruption(const sys::interruption &i) noexcept {
     context *c = current_context();
     if (!c || !c->on || sys::kernel_thread_id() != c->on->kernel_id) return false;
     carrier *k = c->on;
+    if (is_recalled(k, c)) return give_up_dozing(k, c, i), true;
     displacement &d = k->displaced;
     switch (d.step.load(std::memory_order_acquire)) { // acquire[displacement]
     case state::asked:
@@ -102,6 +131,7 @@ bool on_interruption(const sys::interruption &i) noexcept {
         const bool leaves = may_leave(k, c, i, for_others, slice_of);
         if (!leaves && call.number < 0) return true;
         leaving what{slice_of != nullptr};
+        if (leaves) stop_dozing(); // the watch may have seen it in this very call before
         sys::open_signals(i);
         if (leaves) pause(c, leave_to_donor, &what);
         sys::go_on_writing(i, call);
@@ -180,6 +210,12 @@ COMITY_UNSANITIZED found who_has_hart(const carrier *k) noexcept {
     return k->current == k->native ? found::own : found::another;
 }
 
+// Has it given up, if it dozes? A hint as well.
+COMITY_UNSANITIZED bool recall_from(const carrier *k) noexcept {
+    hart *h = k->carried;
+    return h && base_scheduler::recall(h);
+}
+
 // For how many looks in a row has the hart been with one context?
 unsigned looks_at_one(carrier *k, found with) noexcept {
     displacement &d = k->displaced;
@@ -212,6 +248,7 @@ void look_at(carrier *k, const look_order &order, look_result &result) noexcept 
             d.cpu_ns = 0;
         return;
     }
+    if (recall_from(k)) return;
     const std::int64_t ran_ns = ran_since_last_look(k);
     if (same == 0) d.looks = 0;
     const unsigned patience = with == found::own ? looks_at_own : 1;
@@ -240,6 +277,50 @@ bool is_protected_code(std::uintptr_t pc) noexcept {
     for (unsigned i = 0; i < n; ++i)
         if (protected_code[i].contains(pc)) return true;
     return false;
+}
+
+namespace {
+
+// The hart of a dozer counts as out of its scheduler, so that whoever has work for one asks for it. False: one is
+// wanted already.
+bool count_out(sched *s) noexcept {
+    std::uint64_t a = s->account.load(std::memory_order_relaxed);
+    do {
+        if (sched::wanted_of(a) != 0 || (a & sched::closing)) return false;
+    } while (!s->account.compare_exchange_weak(a, a - sched::one_hart, std::memory_order_acq_rel, // acq_rel[account]
+                                               std::memory_order_relaxed));
+    return true;
+}
+
+} // namespace
+
+bool doze() noexcept {
+    context *c = current_context();
+    carrier *k = c ? c->on : nullptr;
+    if (!k || !can_go(k, c, true) || !take_interruptions()) return false;
+    hart *h = k->carried;
+    sched *s = k->current_sched;
+    if (h->dozer.load(std::memory_order_relaxed) != 0) return false; // it makes a call within a call
+    if (c->owner != s || s->parent != &base() || base().pressed() || s->hooks->other_work(s)) return false;
+    if (c == k->native ? !base().has_worker(h) : !prepare_promotion(c)) return false;
+    if (!count_out(s)) return false;
+    chaos_point();
+    h->keeper_id.store(k->kernel_id, std::memory_order_relaxed);
+    h->dozer.store(reinterpret_cast<std::uintptr_t>(c), std::memory_order_release); // release[dozer]
+    // Pairs with the fence of whoever stands in line and then looks for dozers.
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
+    chaos_point();
+    if (!base().pressed() && !home_ready(k, s)) return true;
+    stop_dozing();
+    return false;
+}
+
+void stop_dozing() noexcept {
+    context *c = current_context();
+    carrier *k = c ? c->on : nullptr;
+    hart *h = k ? k->carried : nullptr;
+    if (!h || !end_doze(c, h)) return;
+    k->current_sched->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
 }
 
 void interrupt(const context *c) noexcept {

@@ -47,4 +47,13 @@ COMITY_SHARED bool take_interruptions() noexcept;
 // Interrupts the kernel thread that seems to run the context, if one does. Any thread.
 COMITY_SHARED void interrupt(const context *c) noexcept;
 
+// The calling context is about to sleep in the kernel, and nobody waits for its hart: it keeps that, and will have it
+// when it wakes; until somebody needs one, who then has the context displaced at once ("Dozing": README.md). False:
+// somebody waits, or it cannot be displaced, and nothing has changed. Does not switch; makes a kernel thread at most.
+COMITY_SHARED bool doze() noexcept;
+
+// It does not sleep any more. Any context, also one that did not doze, or that has been displaced meanwhile; also in a
+// signal's handler on its carrier.
+COMITY_SHARED void stop_dozing() noexcept;
+
 } // namespace comity::core

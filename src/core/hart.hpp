@@ -16,7 +16,11 @@ struct alignas(64) hart {
     // it, or it stands in the idle set.
     std::atomic<carrier *> keeper{nullptr};
     std::atomic<std::uint64_t> kept_since{0}; // ticks; written by the keeper before `keeper`
-    std::atomic<int> keeper_id{0};            // the keeper's kernel thread, for the question whether it runs
+    std::atomic<int> keeper_id{0};            // the keeper's or the dozer's kernel thread
+    // The context that dozes with the hart, `recalled` if it was asked to give it up; 0: none. Set by the context and
+    // taken away by it, on its carrier ("Dozing": README.md).
+    std::atomic<std::uintptr_t> dozer{0};
+    static constexpr std::uintptr_t recalled = 1;
     int id = 0;
     std::atomic<carrier *> worker{nullptr}; // its own kernel thread, never freed; written by whoever holds the hart
 };

@@ -320,6 +320,7 @@ void work_stealing::around_fork(core::fork_stage stage, const carrier *k) noexce
         spare_lock_.lock();
         return children_.before_fork();
     }
+    if (stage == core::fork_stage::child) searchers_.store(0, std::memory_order_relaxed);
     children_.after_fork();
     spare_lock_.unlock();
 }

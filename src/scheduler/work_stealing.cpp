@@ -214,6 +214,7 @@ void work_stealing::put_back(context *c) noexcept {
 // moment comes back (core::yield).
 void work_stealing::call_harts(unsigned n) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
+    if (has_searchers()) return;
     std::uint64_t a = account.load(std::memory_order_relaxed);
     if (wanted_of(a) != 0) return;
     const std::uint32_t may = most.load(std::memory_order_relaxed), missing = harts_of(a) < may ? may - harts_of(a) : 1,
@@ -356,7 +357,7 @@ std::uint64_t work_stealing::turns_taken() const noexcept {
 // The hart has found something that was not its own, and may have been called for several such things: while one hart
 // is wanted, nobody asks for another one. So it does, if harts are elsewhere and there is more.
 void work_stealing::call_for_more(const slot &own) noexcept {
-    if (!could_use_harts()) return;
+    if (!could_use_harts() || has_searchers()) return;
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
     if (has_queued(&own)) ask_for_harts(1);
 }
@@ -371,18 +372,26 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
         call_for_more(own);
         core::resume(k, c);
     };
+    bool searched = false; // then nobody was called for what is here
     for (patience left;;) {
         settle(own);
         if (in_order())
             if (unit *u = pick(own)) return run(u);
-        if (context *c = take_ready(own)) core::resume(k, c);
-        if (core::home_ready(k, this)) core::go_home(k, this);
+        if (context *c = take_ready(own)) searched ? resume(c) : core::resume(k, c);
+        if (core::home_ready(k, this)) {
+            if (searched) call_for_more(own);
+            core::go_home(k, this);
+        }
         if (context *c = take_ready(slots[harts])) resume(c);
         if (unit *u = steal_fresh(k, true)) return run(u); // under chaos there may be own ones, too
-        if (core::sched *child = children_.pick()) core::enter(k, child);
+        if (core::sched *child = children_.pick()) {
+            if (searched) call_for_more(own);
+            core::enter(k, child);
+        }
         if (leaves_to_others(own, left)) continue;
         if (context *c = steal_ready(k)) resume(c);
-        if (!wait_for_work(k)) {
+        searched = wait_for_work(k);
+        if (!searched) {
             tell_closer();
             if (stays_for_kept(k, own)) continue;
             core::yield(k);
@@ -465,16 +474,19 @@ void work_stealing::leave_if_surplus(carrier *k) noexcept {
     own.here.store(true, std::memory_order_relaxed);
 }
 
-// A hart of a root waits a little before it leaves: new work mostly follows soon.
+// A hart of a root waits a little before it leaves: new work mostly follows soon. Meanwhile it is a searcher, so nobody
+// is called for what it will find; so it looks again when it is none any more.
 bool work_stealing::wait_for_work(carrier *k) noexcept {
     if (parent != &base()) return false;
+    searchers_.fetch_add(1, std::memory_order_relaxed);
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     for (unsigned i = 1; !(i % 16 == 0 && sys::ticks() - from > most); ++i) {
-        if (has_work(k)) return true;
-        if (closing_.load(std::memory_order_relaxed) || base().pressed()) return false;
+        if (has_work(k) || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
         sys::cpu_relax();
     }
-    return false;
+    searchers_.fetch_sub(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
+    return has_work(k);
 }
 
 bool work_stealing::may_go(const context *c, const sys::interruption *slice) const noexcept {

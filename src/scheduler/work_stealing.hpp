@@ -134,6 +134,8 @@ private:
     bool yield_to_shared(carrier *k, context *c, slot &own) noexcept;
     bool has_beyond(carrier *k, const slot &own) noexcept;
     bool wait_for_work(carrier *k) noexcept;
+    // Does a hart look for work that will find what is made ready now? Not what only some may run.
+    bool has_searchers() const noexcept { return searchers_.load(std::memory_order_relaxed) != 0 && !has_affinities(); }
     // What yield() leaves to the transition context: the context that yielded goes behind the others first.
     static void yield_and_look_around(context *c, void *self);
     static void start_fresh_behind(context *c, void *self);
@@ -142,7 +144,8 @@ private:
     void tell_closer() noexcept;
 
     core::child_list children_;
-    std::unique_ptr<victims> victims_; // null: nobody is nearer than others
+    std::atomic<std::uint32_t> searchers_{0}; // harts in wait_for_work
+    std::unique_ptr<victims> victims_;        // null: nobody is nearer than others
     // Read under the lock of one slot, written under those of all.
     std::atomic<policy *> policy_{nullptr};
     std::atomic<comity_scheduler_kind_t> kind_{COMITY_SCHEDULER_WORK_STEALING}; // the policy's

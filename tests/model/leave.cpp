@@ -1,5 +1,6 @@
 // A hart leaves while something is made ready: src/core/sched.cpp yield, src/model/spmd/scheduler.cpp push_ready and
 // call_hart (as src/scheduler/work_stealing.cpp make_ready and call_harts), and src/core/base.cpp request and yielded.
+// Before it leaves it is a searcher for a while (work_stealing::wait_for_work), and nobody calls for what it will find.
 // A root with the only hart there is; two threads without a hart make a context ready each.
 #include "account.hpp"
 
@@ -18,19 +19,21 @@ enum bug {
     request_looks_never,
     put_without_fence,
     request_without_fence,
-    call_looks_once
+    call_looks_once,
+    search_without_fence,
+    search_looks_never
 };
 
-struct leave : rl::test_suite<leave, 3> {
+template <bool searching> struct leave : rl::test_suite<leave<searching>, 3> {
     static constexpr unsigned count = 1, contexts = 2;
-    atomic<unsigned> account_, ready_, idle_, wanting_;
+    atomic<unsigned> account_, ready_, idle_, wanting_, searchers_;
     lock ready_lock, lock_;
     bool listed; // under lock_
     parker worker;
 
     void before() {
         account_.store(one_hart, mo_relaxed, $);
-        for (auto *a : {&ready_, &idle_, &wanting_}) a->store(0, mo_relaxed, $);
+        for (auto *a : {&ready_, &idle_, &wanting_, &searchers_}) a->store(0, mo_relaxed, $);
         listed = false;
     }
     bool claim_idle() {
@@ -89,7 +92,8 @@ struct leave : rl::test_suite<leave, 3> {
         ready_lock.release();
         fence_unless(call_without_fence); // seq_cst[team-leave]
         unsigned a = account_.load(mo_relaxed, $);
-        if (wanted_of(a) == 0 && (!seeded(wants_only_when_short) || harts_of(a) < count)) {
+        if (searchers_.load(mo_relaxed, $) == 0 && wanted_of(a) == 0 &&
+            (!seeded(wants_only_when_short) || harts_of(a) < count)) {
             want(account_, 1);
             if (!seeded(call_looks_once)) a = account_.load(mo_relaxed, $);
             if (harts_of(a) < count || seeded(request_drops_wants)) request();
@@ -102,6 +106,14 @@ struct leave : rl::test_suite<leave, 3> {
         ready_.store(ready_.load(mo_relaxed, $) - 1, mo_relaxed, $);
         ready_lock.release();
         return true;
+    }
+    // wait_for_work
+    bool searches() {
+        searchers_.fetch_add(1u, mo_relaxed, $);
+        const bool found = ready_.load(mo_relaxed, $) != 0;
+        searchers_.fetch_sub(1u, mo_relaxed, $);
+        fence_unless(search_without_fence); // seq_cst[team-leave]
+        return seeded(search_looks_never) ? found : ready_.load(mo_relaxed, $) != 0;
     }
     void yield_to_base() {
         unsigned a = account_.load(mo_relaxed, $);
@@ -124,7 +136,7 @@ struct leave : rl::test_suite<leave, 3> {
         for (unsigned done = 0; done < contexts;) {
             if (pop_ready())
                 ++done;
-            else
+            else if (!searching || !searches())
                 yield_to_base();
         }
     }
@@ -135,7 +147,13 @@ const registration here{
     {"leave",
      {"leaver_ignores_wants", "wants_only_when_short", "call_without_fence", "leave_without_fence",
       "request_drops_wants", "request_looks_never", "put_without_fence", "request_without_fence", "call_looks_once"},
-     search<leave>,
+     search<leave<false>>,
+     {1, 40000}}};
+
+const registration of_searchers{
+    {"leave_of_searchers",
+     {"", "", "call_without_fence", "", "", "", "", "", "", "search_without_fence", "search_looks_never"},
+     search<leave<true>>,
      {1, 40000}}};
 
 } // namespace

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 namespace {
@@ -47,6 +48,78 @@ TEST(blocking, readers_leave_their_harts_to_others) {
     EXPECT_EQ(20, read_so_far);
     close(ends[0]);
     close(ends[1]);
+}
+
+namespace {
+
+// A byte goes to and fro between two threads.
+void exchange_bytes(int mine, int rounds, bool begins) {
+    char c = 'x';
+    for (int i = 0; i < rounds; ++i) {
+        if (begins) {
+            ASSERT_EQ(1, write(mine, &c, 1));
+        }
+        ASSERT_EQ(1, read(mine, &c, 1));
+        if (!begins) {
+            ASSERT_EQ(1, write(mine, &c, 1));
+        }
+    }
+}
+
+struct socket_pair {
+    int ends[2] = {-1, -1};
+    socket_pair() { EXPECT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends)); }
+    ~socket_pair() {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    socket_pair(const socket_pair &) = delete;
+    socket_pair &operator=(const socket_pair &) = delete;
+};
+
+} // namespace
+
+// Who sleeps keeps its hart until somebody needs it, and there are fewer and more of them than harts.
+TEST(blocking, those_that_read_from_each_other_and_others_meanwhile_all_end) {
+    constexpr int rounds = 200;
+    for (const unsigned pairs : {1U, 3U}) {
+        std::vector<socket_pair> sockets(pairs);
+        std::vector<std::thread> threads;
+        for (socket_pair &s : sockets) {
+            threads.emplace_back([&s] { exchange_bytes(s.ends[0], rounds, true); });
+            threads.emplace_back([&s] { exchange_bytes(s.ends[1], rounds, false); });
+        }
+        for (int i = 0; i < 20; ++i) threads.emplace_back([] { usleep(500); });
+        for (std::thread &t : threads) t.join();
+    }
+}
+
+// Nothing else wakes the reader: whoever is to write needs its hart first, if there is one only.
+TEST(blocking, sleepers_in_calls_give_their_harts_up_to_who_becomes_ready) {
+    for (int i = 0; i < 20; ++i) {
+        std::vector<socket_pair> sockets(4);
+        std::vector<std::thread> threads;
+        pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+        pthread_cond_t come = PTHREAD_COND_INITIALIZER;
+        bool may_write = false;
+        for (socket_pair &s : sockets)
+            threads.emplace_back([&] {
+                char c = 0;
+                EXPECT_EQ(1, read(s.ends[0], &c, 1));
+            });
+        threads.emplace_back([&] {
+            pthread_mutex_lock(&m);
+            while (!may_write) pthread_cond_wait(&come, &m);
+            pthread_mutex_unlock(&m);
+            for (socket_pair &s : sockets) EXPECT_EQ(1, write(s.ends[1], "x", 1));
+        });
+        usleep(200);
+        pthread_mutex_lock(&m);
+        may_write = true;
+        pthread_cond_signal(&come);
+        pthread_mutex_unlock(&m);
+        for (std::thread &t : threads) t.join();
+    }
 }
 
 TEST(blocking, a_read_within_the_c_library_does_not_keep_the_others) {

@@ -1,11 +1,13 @@
 // System calls that may sleep: the thread leaves its hart to others first. All are cancellation points. Those that need
 // not sleep, as far as a look tells, are made at once.
+#include "core/displacement.hpp"
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/errno_kept.hpp"
 
 #include <algorithm>
 #include <climits>
+#include <concepts>
 #include <optional>
 
 #include <aio.h>
@@ -30,6 +32,15 @@ namespace {
 // Does a handler that has run before the call end it, if it was set up to let calls begin anew (SA_RESTART)? What it
 // does to one that sleeps the kernel knows: to it, all handlers are set up so.
 enum class after_handler : bool { ends, begins_anew };
+
+// In what manner a call is made.
+struct manner {
+    after_handler after = after_handler::begins_anew;
+    // Where it sleeps it has done nothing yet, so that it can begin anew on another kernel thread: the hart is left
+    // only once somebody needs it.
+    bool dozes = false;
+    const sigset_t *mask = nullptr; // the thread's meanwhile
+};
 
 // While it lives, a signal, or a request to cancel the thread, ends the call that it makes.
 class open_call {
@@ -73,15 +84,14 @@ template <class Attempt> timespec *limit_of(limited_call<Attempt> &c) noexcept {
 
 // Makes the call, and handlers run meanwhile. The thread may be interrupted for nothing: then it begins anew. errno is
 // the call's. True: the thread is to be cancelled, and the call has done nothing.
-template <class Call, class Result>
-bool make(Call &call, Result &result, after_handler after, const sigset_t *mask = nullptr) {
+template <class Call, class Result> bool make(Call &call, Result &result, const manner &how) {
     receiver *r = receiver_here();
     if (!r) return result = call(), false;
     const auto ends = [&result] { return result = -1, errno = EINTR, false; };
-    const std::uint32_t &handlers = after == after_handler::ends ? r->handled : r->handled_without_restart;
+    const std::uint32_t &handlers = how.after == after_handler::ends ? r->handled : r->handled_without_restart;
     const std::uint32_t seen = handlers;
     std::optional<mask_for_now> masked;
-    if (mask) masked.emplace(*r, mask);
+    if (how.mask) masked.emplace(*r, how.mask);
     for (;;) {
         deliver_here();
         if (handlers != seen) return ends();
@@ -94,7 +104,7 @@ bool make(Call &call, Result &result, after_handler after, const sigset_t *mask 
             if (!cancelled) result = call();
             const int error = errno; // the thread's own, wherever it runs
             const bool ended = result == -1 && (error == EINTR || (limit && limit->tv_nsec < 0));
-            if (!cancelled && !ended) return mask && handlers != seen ? ends() : false;
+            if (!cancelled && !ended) return how.mask && handlers != seen ? ends() : false;
             cancelled = cancelled || is_to_be_cancelled(*r);
         }
         if (cancelled) return true;
@@ -103,15 +113,18 @@ bool make(Call &call, Result &result, after_handler after, const sigset_t *mask 
     }
 }
 
-// Makes a call that may sleep, without a hart if it will and there is one to leave; then comes back.
-template <class Call>
-auto without_hart(Call call, after_handler after = after_handler::begins_anew, const sigset_t *mask = nullptr,
-                  bool leaves = true) {
+// Makes a call. If it sleeps, as sleeps() tells, it is made without a hart; then the thread comes back.
+template <std::invocable Sleeps, class Call> auto if_it_sleeps(Sleeps sleeps, Call call, manner how = {}) {
     test_cancel();
-    deliver_here();
-    if (current_thread && leaves) (void)leave_hart();
+    deliver_here(); // a loop of such calls is seldom found outside of them
+    if (!(how.dozes && core::doze()) && current_thread) {
+        if (sleeps())
+            (void)leave_hart();
+        else if (!how.mask)
+            return call();
+    }
     decltype(call()) result{};
-    const bool cancelled = make(call, result, after, mask);
+    const bool cancelled = make(call, result, how);
     const int error = errno;
     come_home();
     errno = error;
@@ -119,13 +132,11 @@ auto without_hart(Call call, after_handler after = after_handler::begins_anew, c
     if (cancelled) test_cancel();
     return result;
 }
-
-template <class Call> auto if_it_sleeps(bool sleeps, Call call, after_handler after = after_handler::begins_anew) {
-    if (!current_thread || sleeps) return without_hart(call, after);
-    test_cancel();
-    deliver_here(); // a loop of such calls is seldom found outside of them
-    return call();
+template <class Call> auto if_it_sleeps(bool sleeps, Call call, manner how = {}) {
+    return if_it_sleeps([sleeps] { return sleeps; }, call, how);
 }
+template <class Call> auto without_hart(Call call, manner how = {}) { return if_it_sleeps(true, call, how); }
+constexpr manner dozing{.dozes = true};
 
 // ---- Descriptors
 
@@ -178,12 +189,13 @@ template <class Call> auto within_limit_of(int fd, short events, Call call) {
 }
 
 template <class Call> auto input(int fd, Call call, int flags = 0) {
-    const bool may_sleep = !(flags & MSG_DONTWAIT) && sleeps(fd, POLLIN);
-    return if_it_sleeps(may_sleep, within_limit_of(fd, POLLIN, call));
+    const bool waits = !(flags & MSG_DONTWAIT);
+    return if_it_sleeps([=] { return waits && sleeps(fd, POLLIN); }, within_limit_of(fd, POLLIN, call),
+                        {.dozes = waits && !(flags & MSG_WAITALL)});
 }
 template <class Size, class Call> auto output(int fd, Size size, Call call, int flags = 0) {
-    const bool may_sleep = current_thread && !(flags & MSG_DONTWAIT) && sleeps_for(fd, size());
-    return if_it_sleeps(may_sleep, within_limit_of(fd, POLLOUT, call));
+    return if_it_sleeps([=] { return !(flags & MSG_DONTWAIT) && sleeps_for(fd, size()); },
+                        within_limit_of(fd, POLLOUT, call));
 }
 
 // The kernel can read it.
@@ -219,14 +231,12 @@ int await_events(Attempt attempt, const timespec *timeout, const sigset_t *mask,
     if (timeout && (!is_time(timeout) || timeout->tv_sec < 0)) return fail(EINVAL);
     const bool only_looks = timeout && nanoseconds(*timeout) == 0;
     timespec none{};
-    const auto look = [&] {
-        return if_it_sleeps(
-            false, [&] { return attempt(&none); }, after_handler::ends);
-    };
+    const auto look = [&] { return if_it_sleeps(false, [&] { return attempt(&none); }, {after_handler::ends}); };
     if (only_looks && !mask) return look();
     if (looks_first && current_thread)
         if (const int ready = look()) return ready;
-    return without_hart(limited_call<Attempt>{attempt, end_of(timeout)}, after_handler::ends, mask, !only_looks);
+    return if_it_sleeps(!only_looks, limited_call<Attempt>{attempt, end_of(timeout)},
+                        {after_handler::ends, !only_looks, mask});
 }
 
 int poll_for(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
@@ -365,9 +375,9 @@ COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout
     COMITY_NEXT(epoll_wait, int (*)(int, epoll_event *, int, int));
     const timespec time = milliseconds(timeout);
     const std::int64_t end = end_of(timeout < 0 ? nullptr : &time);
-    return if_it_sleeps(
-        timeout != 0 && sleeps(fd, POLLIN),
-        [=] { return next_epoll_wait.get()(fd, events, n, milliseconds_left(end)); }, after_handler::ends);
+    return if_it_sleeps([=] { return timeout != 0 && sleeps(fd, POLLIN); },
+                        [=] { return next_epoll_wait.get()(fd, events, n, milliseconds_left(end)); },
+                        {after_handler::ends, timeout != 0});
 }
 // The mask is the thread's. The descriptor itself is waited for, with a limit that the kernel reads late.
 COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeout, const sigset_t *mask) {
@@ -388,16 +398,19 @@ COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeou
 }
 COMITY_INTERPOSED pid_t waitpid(pid_t pid, int *status, int options) {
     COMITY_NEXT(waitpid, pid_t(*)(pid_t, int *, int));
-    return if_it_sleeps(!(options & WNOHANG), [=] { return next_waitpid.get()(pid, status, options); });
+    return if_it_sleeps(!(options & WNOHANG), [=] { return next_waitpid.get()(pid, status, options); },
+                        {.dozes = !(options & WNOHANG)});
 }
 COMITY_INTERPOSED pid_t wait(int *status) { return waitpid(-1, status, 0); }
 COMITY_INTERPOSED pid_t wait4(pid_t pid, int *status, int options, rusage *usage) {
     COMITY_NEXT(wait4, pid_t(*)(pid_t, int *, int, rusage *));
-    return if_it_sleeps(!(options & WNOHANG), [=] { return next_wait4.get()(pid, status, options, usage); });
+    return if_it_sleeps(!(options & WNOHANG), [=] { return next_wait4.get()(pid, status, options, usage); },
+                        {.dozes = !(options & WNOHANG)});
 }
 COMITY_INTERPOSED int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
     COMITY_NEXT(waitid, int (*)(idtype_t, id_t, siginfo_t *, int));
-    return if_it_sleeps(!(options & WNOHANG), [=] { return next_waitid.get()(type, id, info, options); });
+    return if_it_sleeps(!(options & WNOHANG), [=] { return next_waitid.get()(type, id, info, options); },
+                        {.dozes = !(options & WNOHANG)});
 }
 
 COMITY_INTERPOSED int recvmmsg(int fd, mmsghdr *of, unsigned n, int flags, timespec *timeout) {
@@ -412,17 +425,17 @@ COMITY_INTERPOSED int sendmmsg(int fd, mmsghdr *of, unsigned n, int flags) {
 COMITY_INTERPOSED ssize_t msgrcv(int queue, void *to, std::size_t size, long type, int flags) {
     COMITY_NEXT(msgrcv, ssize_t(*)(int, void *, std::size_t, long, int));
     const auto call = [=] { return next_msgrcv.get()(queue, to, size, type, flags); };
-    return if_it_sleeps(!(flags & IPC_NOWAIT), call, after_handler::ends);
+    return if_it_sleeps(!(flags & IPC_NOWAIT), call, {after_handler::ends, !(flags & IPC_NOWAIT)});
 }
 COMITY_INTERPOSED int msgsnd(int queue, const void *from, std::size_t size, int flags) {
     COMITY_NEXT(msgsnd, int (*)(int, const void *, std::size_t, int));
     const auto call = [=] { return next_msgsnd.get()(queue, from, size, flags); };
-    return if_it_sleeps(!(flags & IPC_NOWAIT), call, after_handler::ends);
+    return if_it_sleeps(!(flags & IPC_NOWAIT), call, {after_handler::ends});
 }
 // What it is not asked for ends it: a request to cancel its thread, or a handler.
 COMITY_INTERPOSED int aio_suspend(const aiocb *const of[], int n, const timespec *timeout) {
     COMITY_NEXT(aio_suspend, int (*)(const aiocb *const[], int, const timespec *));
-    return without_hart([=] { return next_aio_suspend.get()(of, n, timeout); }, after_handler::ends);
+    return without_hart([=] { return next_aio_suspend.get()(of, n, timeout); }, {after_handler::ends});
 }
 
 // ---- Files
@@ -437,11 +450,11 @@ COMITY_INTERPOSED int lockf64(int fd, int command, off64_t size) {
 }
 COMITY_INTERPOSED int fsync(int fd) {
     COMITY_NEXT(fsync, int (*)(int));
-    return without_hart([=] { return next_fsync.get()(fd); });
+    return without_hart([=] { return next_fsync.get()(fd); }, dozing);
 }
 COMITY_INTERPOSED int fdatasync(int fd) {
     COMITY_NEXT(fdatasync, int (*)(int));
-    return without_hart([=] { return next_fdatasync.get()(fd); });
+    return without_hart([=] { return next_fdatasync.get()(fd); }, dozing);
 }
 COMITY_INTERPOSED int msync(void *at, std::size_t size, int flags) {
     COMITY_NEXT(msync, int (*)(void *, std::size_t, int));
@@ -465,7 +478,7 @@ COMITY_INTERPOSED ssize_t pwrite64(int fd, const void *from, std::size_t size, o
 }
 COMITY_INTERPOSED int tcdrain(int fd) {
     COMITY_NEXT(tcdrain, int (*)(int));
-    return without_hart([=] { return next_tcdrain.get()(fd); });
+    return without_hart([=] { return next_tcdrain.get()(fd); }, dozing);
 }
 
 // What the headers make of such calls in a program built with _FORTIFY_SOURCE.

@@ -162,15 +162,14 @@ namespace {
 void bring_home(unit *u, core::carrier *k) noexcept {
     core::context *c = static_cast<thread::return_unit *>(u)->c;
     while (!core::promotion_over(c)) sys::yield_kernel_thread(); // a few instructions behind us
-    unit_scheduler *s = units();
-    c->owner = s;
-    core::unblock(c);
-    s->hooks->units->next(s, k);
+    c->owner = units();
+    core::resume(k, c, [](void *) {});
 }
 
 } // namespace
 
 void come_home() noexcept {
+    core::stop_dozing();
     thread *t = current_thread;
     core::context *c = core::current_context();
     if (!t || !core::is_promoted(c)) return;

@@ -135,6 +135,8 @@ void handle(receiver &r, siginfo_t &info, const sys::interruption *at) {
             r.call = call;
         }
     } h(r, set_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : set_of(signal)));
+    core::stop_dozing(); // in the call that it interrupts
+    core::stop_dozing(); // in the call that it interrupts
     ++r.handled;
     if (!(a.sa_flags & SA_RESTART)) ++r.handled_without_restart;
     if (at) sys::open_signals(*at);
