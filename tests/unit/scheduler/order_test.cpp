@@ -135,7 +135,10 @@ TEST(order, lifo_lets_whoever_is_overtaken_go_within_a_bounded_time) {
         stop = true;
     });
     const auto wake_the_other = [&](int self) {
-        for (; !stop; turns[self].acquire()) turns[1 - self].release();
+        do {
+            turns[1 - self].release();
+            turns[self].acquire();
+        } while (!stop);
         turns[1 - self].release();
     };
     comity::thread one([&] { wake_the_other(0); }), other([&] { wake_the_other(1); });
