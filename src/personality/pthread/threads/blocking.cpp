@@ -1,8 +1,10 @@
 // System calls that may sleep: the thread leaves its hart to others first. All are cancellation points. Those that need
 // not sleep, as far as a look tells, are made at once.
 #include "core/displacement.hpp"
+#include "core/runtime.hpp"
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
+#include "sys/clock.hpp"
 #include "sys/errno_kept.hpp"
 
 #include <algorithm>
@@ -113,6 +115,14 @@ template <class Call, class Result> bool make(Call &call, Result &result, const 
     }
 }
 
+// A thread that mostly sleeps, and computes for no longer than this in between, stays without a hart meanwhile: to come
+// back and leave again would cost more. Once it has computed for longer, it comes back after its next call.
+constexpr std::uint64_t brief_us = 50;
+
+bool computes_briefly(const thread *t) noexcept {
+    return sys::ticks() - t->slept_until < brief_us * core::ticks_per_us();
+}
+
 // Makes a call. If it sleeps, as sleeps() tells, it is made without a hart; then the thread comes back.
 template <std::invocable Sleeps, class Call> auto if_it_sleeps(Sleeps sleeps, Call call, manner how = {}) {
     test_cancel();
@@ -123,10 +133,16 @@ template <std::invocable Sleeps, class Call> auto if_it_sleeps(Sleeps sleeps, Ca
         else if (!how.mask)
             return call();
     }
+    thread *const t = current_thread;
+    const bool stays_away = t && computes_briefly(t);
     decltype(call()) result{};
     const bool cancelled = make(call, result, how);
     const int error = errno;
-    come_home();
+    if (stays_away)
+        core::stop_dozing();
+    else
+        come_home();
+    if (t) t->slept_until = sys::ticks();
     errno = error;
     deliver_here();
     if (cancelled) test_cancel();

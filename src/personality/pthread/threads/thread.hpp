@@ -28,9 +28,10 @@ struct alignas(64) thread {
     void *frame = nullptr;  // of the function under all of the program's
     int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
     bool ending = false, in_program = false;
-    bool uses_robust = false;   // mutexes
-    bool slice_is_over = false; // it was found where it could not go: it does in a call that it makes in a loop
-    bool stays = false;         // it has forked this process, as whose first thread it stays until the end
+    bool uses_robust = false;      // mutexes
+    bool slice_is_over = false;    // it was found where it could not go: it does in a call that it makes in a loop
+    bool stays = false;            // it has forked this process, as whose first thread it stays until the end
+    std::uint64_t slept_until = 0; // ticks; in a call. Its own
     // Where it runs, from its start.
     std::atomic<void *> stack_bottom{nullptr};
     std::size_t stack_size = 0;
