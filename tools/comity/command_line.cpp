@@ -225,7 +225,6 @@ int run_command_line(const std::vector<std::string> &typed) {
     if (app.got_subcommand("doctor")) return examine(doctor);
     if (app.got_subcommand("bench")) return run_bench({harness_arguments(bench), !bench.list});
     if (app.got_subcommand("options")) return print_options(markdown);
-    if (run.command.empty()) return complain("run", "which program? Its name is missing");
     return run_program(run);
 }
 

@@ -123,6 +123,8 @@ int execute(const std::string &path, const std::vector<std::string> &command) {
 
 int run_program(const run_request &request) {
     if (const auto error = check_values(request)) return fail(error.code, error.text);
+    if (request.command.empty())
+        return fail(exit_usage, "which program? Its name is missing; see `comity run --help`");
     clean_environment();
     const installation here = find_installation();
     if (const auto error = check_installation(here)) return fail(error.code, error.text);

@@ -50,6 +50,11 @@ class words_belong_to_the_right_side(cli_case):
             result = self.run_comity("run", *before, "printf", "%s\n", "--harts", "9", "--stats", "-h", "--help", "--", "--version")
             self.expect(result, 0, out="--harts\n9\n--stats\n-h\n--help\n--\n--version\n")
 
+    def test_a_program_where_a_number_should_be_is_named(self):
+        result = self.run_comity("run", "--harts", "ls")
+        self.expect(result, 125, err=r'--harts "ls": not a whole number')
+        self.expect(self.run_comity("run", "--harts", "2"), 125, err="which program")
+
     def test_a_second_double_dash_is_the_programs(self):
         self.expect(self.run_comity("run", "--", "printf", "%s\n", "--", "x"), 0, out="--\nx\n")
 

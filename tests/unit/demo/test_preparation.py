@@ -39,6 +39,11 @@ class Preparation(unittest.TestCase):
         with mock.patch("sys.executable", str(broken)), self.assertRaisesRegex(NotReady, "ensurepip is not available\n.*python3-venv"):
             preparation.make_environment(self.folder / "venv", self.requirements, lambda line: None)
 
+    def test_where_nothing_is_to_be_installed_nothing_is(self):
+        with mock.patch.dict("os.environ", COMITY_NO_INSTALL="1"), self.assertRaisesRegex(NotReady, "(?s)nothing is installed.*make demo"):
+            preparation.make_environment(self.folder / "venv", self.requirements, self.fail)
+        self.assertFalse((self.folder / "venv").exists())
+
     def test_without_a_network_pips_complaint_is_shown_and_no_half_environment_counts(self):
         python = self.tool("python", """
 if [ "$2" = venv ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; exit 0; fi
