@@ -4,57 +4,82 @@
 #include "sys/message.hpp"
 
 #include <cstdarg>
+#include <vector>
 
 namespace comity::openmp {
 
 namespace {
 
-void print_line(const char *format, ...) noexcept __attribute__((format(printf, 1, 2)));
-void print_line(const char *format, ...) noexcept {
-    char line[256];
-    std::va_list values;
-    va_start(values, format);
-    std::size_t length = sys::format_text_list(line, sizeof line - 1, format, values);
-    va_end(values);
-    line[length++] = '\n';
-    sys::write_error(line, length);
+// A line of any length, in pieces of at most 255 characters.
+class line {
+public:
+    line() noexcept { text_.reserve(128); }
+    void add(const char *format, ...) noexcept __attribute__((format(printf, 2, 3))) {
+        char piece[256];
+        std::va_list values;
+        va_start(values, format);
+        const std::size_t length = sys::format_text_list(piece, sizeof piece, format, values);
+        va_end(values);
+        text_.insert(text_.end(), piece, piece + length);
+    }
+    void print() noexcept {
+        text_.push_back('\n');
+        sys::write_error(text_.data(), text_.size());
+    }
+
+private:
+    std::vector<char> text_;
+};
+
+template <class... Values> void print_line(const char *format, Values... values) noexcept {
+    line l;
+    l.add(format, values...);
+    l.print();
+}
+void print_text(const char *name, const char *value) noexcept {
+    line l;
+    l.add("  [host] %s = '", name);
+    l.add("%s", value);
+    l.add("'");
+    l.print();
 }
 
 const char *truth(bool value) noexcept { return value ? "TRUE" : "FALSE"; }
 
 void print_num_threads() noexcept {
-    char text[256];
-    std::size_t length = 0;
+    line l;
+    l.add("  [host] OMP_NUM_THREADS = '");
     if (process.num_threads_listed == 0)
-        length = sys::format_text(text, sizeof text, "%u",
-                                  process.initial.num_threads ? process.initial.num_threads : hart_count());
-    for (unsigned i = 0; i < process.num_threads_listed && length < sizeof text - 12; ++i)
-        length += sys::format_text(text + length, sizeof text - length, i ? ",%u" : "%u", process.num_threads[i]);
-    print_line("  [host] OMP_NUM_THREADS = '%s'", text);
+        l.add("%u", process.initial.num_threads ? process.initial.num_threads : hart_count());
+    for (unsigned i = 0; i < process.num_threads_listed; ++i) l.add(i ? ",%u" : "%u", process.num_threads[i]);
+    l.add("'");
+    l.print();
 }
 
 // '{0,1},{2,3}', each place's processors one by one.
 void print_places() noexcept {
-    char text[512] = "";
-    std::size_t length = 0;
-    const auto add = [&](const char *before, int cpu) {
-        length += sys::format_text(text + length, sizeof text - length, "%s%d", before, cpu);
-    };
+    line l;
+    l.add("  [host] OMP_PLACES = '");
+    const char *before = "{";
     for (const sys::cpu_set &place : places()) {
-        for (int cpu = place.next(); cpu >= 0; cpu = place.next(cpu + 1))
-            add(cpu == place.next() ? (length ? ",{" : "{") : ",", cpu);
-        length += sys::format_text(text + length, sizeof text - length, "}");
+        for (int cpu = place.next(); cpu >= 0; cpu = place.next(cpu + 1)) {
+            l.add("%s%d", before, cpu);
+            before = ",";
+        }
+        l.add("}");
+        before = ",{";
     }
-    print_line("  [host] OMP_PLACES = '%s'", text);
+    l.add("'");
+    l.print();
 }
 
 void print_bind() noexcept {
     static constexpr const char *kinds[] = {"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD", "UNSET"};
-    char text[process_icvs::list_size * sizeof "PRIMARY,"];
-    std::size_t length = sys::format_text(text, sizeof text, "%s", kinds[process.initial.bind]);
-    for (unsigned i = 1; i < process.bind_listed; ++i)
-        length += sys::format_text(text + length, sizeof text - length, ",%s", kinds[process.bind[i]]);
-    print_line("  [host] OMP_PROC_BIND = '%s'", text);
+    line l;
+    l.add("  [host] OMP_PROC_BIND = '%s", kinds[process.initial.bind]);
+    for (unsigned i = 1; i < process.bind_listed; ++i) l.add(",%s", kinds[process.bind[i]]);
+    l.add("'");
+    l.print();
 }
 
 } // namespace
@@ -85,7 +110,7 @@ void display_environment(bool verbose) noexcept {
     print_line("  [host] OMP_DEFAULT_DEVICE = '%d'", icv.default_device);
     print_line("  [host] OMP_MAX_TASK_PRIORITY = '%d'", process.max_task_priority);
     print_line("  [host] OMP_DISPLAY_AFFINITY = '%s'", truth(process.display_affinity));
-    print_line("  [host] OMP_AFFINITY_FORMAT = '%s'", affinity_format(gcc_abi.affinity_format));
+    print_text("OMP_AFFINITY_FORMAT", affinity_format(gcc_abi.affinity_format));
     if (verbose) print_line("  [host] COMITY_HARTS = '%u'", hart_count());
     print_line("OPENMP DISPLAY ENVIRONMENT END");
 }

@@ -1,4 +1,5 @@
 #include "personality/openmp/places.hpp"
+#include "sys/process.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -199,8 +200,7 @@ private:
 
 // Never destroyed: a program may ask in its last moments.
 place_list &the_list() noexcept {
-    static place_list *const list = new place_list;
-    return *list;
+    return sys::made_once([] { return place_list(); });
 }
 
 } // namespace

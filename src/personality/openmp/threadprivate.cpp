@@ -1,9 +1,10 @@
 #include "personality/openmp/threadprivate.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <new>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/spinlock.hpp"
 #include "personality/openmp/thread.hpp"
@@ -13,16 +14,24 @@
 namespace comity::openmp {
 namespace {
 
+// What there is of each variable, in the order of their addresses: they are few, and searched for often.
+template <class T> using by_variable = std::vector<std::pair<void *, T>>;
+template <class T> T &of_variable(by_variable<T> &all, void *variable) noexcept {
+    auto at =
+        std::lower_bound(all.begin(), all.end(), variable, [](const auto &one, void *v) { return one.first < v; });
+    if (at == all.end() || at->first != variable) at = all.emplace(at, variable, nullptr);
+    return at->second;
+}
+
 struct variable_record {
     threadprivate_functions functions;
     void *image = nullptr; // what copies begin with; null: not known yet, or not needed
 };
 
-// Written under `records_lock`; a record stays where it is, and its fields are constant once a copy was asked for.
+// The list is written under `records_lock`; a record's fields are constant once a copy was asked for.
 core::spinlock records_lock;
-std::unordered_map<void *, variable_record> &records() noexcept {
-    static auto *map = new std::unordered_map<void *, variable_record>; // threads may end after the library
-    return *map;
+variable_record *&record_made(void *variable) noexcept {
+    return of_variable(sys::made_once([] { return by_variable<variable_record *>(); }), variable);
 }
 
 // Whatever other threads are at, the child of a fork finds the records whole.
@@ -32,13 +41,13 @@ __attribute__((constructor)) void watch_forks() noexcept {
 }
 
 struct copies {
-    std::unordered_map<void *, void *> of; // variable -> this thread's copy
+    by_variable<void *> of; // this thread's
 
     ~copies() {
         for (auto [variable, copy] : of) {
             if (copy == variable) continue;
             records_lock.lock();
-            const threadprivate_functions functions = records()[variable].functions;
+            const threadprivate_functions functions = record_made(variable)->functions;
             records_lock.unlock();
             if (functions.length && functions.destroy_all)
                 functions.destroy_all(copy, functions.length);
@@ -79,7 +88,9 @@ void *begin_copy(void *variable, std::size_t size, const variable_record &record
 // What is known of the variable, with its image: the first who asks makes it.
 variable_record &record_of(void *variable, std::size_t size) noexcept {
     records_lock.lock();
-    variable_record &record = records()[variable];
+    variable_record *&made = record_made(variable);
+    if (!made) made = new variable_record;
+    variable_record &record = *made;
     const threadprivate_functions &f = record.functions;
     if (!record.image && !(f.length ? f.construct_all != nullptr : f.construct != nullptr)) {
         record.image = std::malloc(size ? size : 1);
@@ -95,18 +106,16 @@ variable_record &record_of(void *variable, std::size_t size) noexcept {
 
 void register_threadprivate(void *variable, const threadprivate_functions &functions) noexcept {
     records_lock.lock();
-    records().try_emplace(variable, variable_record{functions, nullptr});
+    variable_record *&made = record_made(variable);
+    if (!made) made = new variable_record{functions, nullptr};
     records_lock.unlock();
 }
 
 void *threadprivate_copy(void *variable, std::size_t size) noexcept {
-    void *&copy = mine.of[variable];
-    if (!copy) {
-        const variable_record &record = record_of(variable, size);
-        void *made = is_initial() ? variable : begin_copy(variable, size, record);
-        return mine.of[variable] = made; // a constructor may have asked for others: the reference is stale
-    }
-    return copy;
+    if (void *copy = of_variable(mine.of, variable)) return copy;
+    const variable_record &record = record_of(variable, size);
+    void *made = is_initial() ? variable : begin_copy(variable, size, record); // a constructor may ask for others
+    return of_variable(mine.of, variable) = made;
 }
 
 } // namespace comity::openmp

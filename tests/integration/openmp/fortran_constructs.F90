@@ -467,7 +467,13 @@ contains
     integer :: n, i, hit(100)
     n = 0
     hit = 0
+#ifdef __flang__
+    ! its code for a reduction of teams (22.1) adds to the shared variable without synchronisation
+    !$omp teams num_teams(3) shared(n)
+    !$omp atomic
+#else
     !$omp teams num_teams(3) reduction(+:n)
+#endif
     n = n + 1
     call check(omp_get_num_teams() == 3, 'num_teams')
     !$omp end teams

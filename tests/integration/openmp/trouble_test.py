@@ -244,6 +244,13 @@ class good_values(unittest.TestCase):
         for variable, value in (settings | {"OMP_STACKSIZE": 2 << 20, "OMP_PLACES": f"{first},{first}"}).items():
             self.assertIn(f"  [host] {variable} = '{str(value).upper()}'\n", shown)
 
+    def test_display_env_prints_long_settings_whole(self):
+        cpu = min(os.sched_getaffinity(0))
+        settings = {"OMP_PLACES": ",".join([f"{{{cpu}}}"] * 300), "OMP_AFFINITY_FORMAT": "x" * 250}
+        shown = run(trouble, "show", OMP_DISPLAY_ENV="true", **settings).stderr
+        for variable, value in settings.items():
+            self.assertIn(f"  [host] {variable} = '{value}'\n", shown)
+
 
 class regions(unittest.TestCase):
     """Something happens inside; no hang, no lost result."""

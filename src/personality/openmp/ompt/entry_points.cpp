@@ -173,7 +173,7 @@ template <class F> any_function any(F *function) noexcept { return reinterpret_c
 } // namespace
 
 any_function look_up(const char *name) noexcept {
-    static const entry entries[] = {
+    const entry entries[] = {
         {"ompt_enumerate_states", any(enumerate_states)},
         {"ompt_enumerate_mutex_impls", any(enumerate_mutex_impls)},
         {"ompt_set_callback", any(set_callback)},

@@ -9,6 +9,7 @@
 #include "personality/openmp/ompt/data.hpp"
 #include "sys/c_library.hpp"
 #include "sys/message.hpp"
+#include "sys/process.hpp"
 
 namespace comity::openmp::ompt {
 
@@ -161,8 +162,8 @@ void settle_search() noexcept {
 } // namespace
 
 void find_tool() noexcept {
-    static const bool settled = (settle_search(), true);
-    (void)settled;
+    static constinit sys::once settling;
+    settling.run(settle_search);
 }
 
 bool settle() noexcept {
