@@ -56,7 +56,9 @@ typedef struct comity_thread_attr {
     int unwinds; /* 1: a cancellation point returns ECANCELED to the thread instead of ending it, so that it can leave
                   * its frames by itself (comity/thread.hpp throws). Of threads made by comity_thread_prepare.
                   * COMITY_THREAD_UNWINDS_CXX: also, the thread's result is not the program's, so that
-                  * comity_thread_exit drops the value that it is given, but COMITY_THREAD_CANCELLED. */
+                  * comity_thread_exit drops the value that it is given, but COMITY_THREAD_CANCELLED. Any other result
+                  * of its function but NULL begins with a function of type void (*)(void *result), which is called
+                  * when nobody will join the thread any more. */
     const int *harts;  /* its affinity: the numbers of `hart_count` harts that may run it, copied; not for stackless */
     size_t hart_count; /*   threads. 0: any hart may */
 } comity_thread_attr_t;

@@ -111,7 +111,7 @@ public:
         void *data = nullptr;
         if constexpr (sizeof(call) <= COMITY_THREAD_DATA && alignof(call) <= 16 &&
                       std::is_nothrow_constructible_v<call, Function, Arguments...>) {
-            check(prepare(attr, c, attr.detached ? run<call, true> : run<call, false>, &data));
+            check(prepare(attr, c, run<call>, &data));
             auto *made = new (data) call(std::forward<Function>(f), std::forward<Arguments>(a)...);
             if (attr.name) comity_thread_set_name(handle_, attr.name);
             if (const int error = launch(attr)) {
@@ -120,7 +120,7 @@ public:
             }
         } else {
             auto made = std::make_unique<call>(std::forward<Function>(f), std::forward<Arguments>(a)...);
-            check(prepare(attr, c, attr.detached ? run_from_heap<call, true> : run_from_heap<call, false>, &data));
+            check(prepare(attr, c, run_from_heap<call>, &data));
             *static_cast<call **>(data) = made.get();
             if (attr.name) comity_thread_set_name(handle_, attr.name);
             if (const int error = launch(attr)) give_up(error);
@@ -143,7 +143,7 @@ public:
     // Waits for the end and throws what the thread's function threw. Throws std::system_error (EINVAL: no thread;
     // EDEADLK: the caller itself; ECANCELED: the thread was cancelled), or cancelled in a caller that was.
     void join() {
-        if (const result thrown = end(wait())) std::rethrow_exception(*thrown);
+        if (const result r = end(wait())) std::rethrow_exception(r->what);
     }
     // The same if it has ended; else false, at once or at a deadline.
     bool try_join() {
@@ -161,7 +161,8 @@ public:
         const int error = comity_thread_timedjoin(handle(), &value, deadline_in(time));
         return joined(error, value);
     }
-    // The thread ends by itself. Throws std::system_error (EINVAL: no thread).
+    // The thread ends by itself; an exception that leaves its function, or has left it, ends the program. Throws
+    // std::system_error (EINVAL: no thread).
     void detach() {
         check_call(comity_thread_detach(handle()), "comity::thread::detach");
         handle_ = nullptr;
@@ -204,7 +205,12 @@ private:
         comity_thread_discard(handle_);
         fail(error);
     }
-    using result = std::unique_ptr<std::exception_ptr>;
+    // What a thread has thrown, which is its result: as COMITY_THREAD_UNWINDS_CXX demands.
+    struct thrown {
+        void (*lost)(void *) = [](void *it) noexcept { std::rethrow_exception(static_cast<thrown *>(it)->what); };
+        std::exception_ptr what = std::current_exception();
+    };
+    using result = std::unique_ptr<thrown>;
     static void check_call(int error, const char *what) {
         if (error != 0) throw std::system_error(error, std::generic_category(), what);
     }
@@ -223,14 +229,14 @@ private:
         handle_ = nullptr;
         if (value == COMITY_THREAD_CANCELLED)
             check_call(static_cast<int>(std::errc::operation_canceled), "comity::thread::join: it was cancelled");
-        return result(static_cast<std::exception_ptr *>(value));
+        return result(static_cast<thrown *>(value));
     }
     bool joined(int error, void *value) {
         if (error == static_cast<int>(std::errc::device_or_resource_busy) ||
             error == static_cast<int>(std::errc::timed_out))
             return false;
         check_call(cancelled::check(error), "comity::thread::join");
-        if (const result thrown = end(value)) std::rethrow_exception(*thrown);
+        if (const result r = end(value)) std::rethrow_exception(r->what);
         return true;
     }
     // Waits also if the caller has been cancelled; that takes effect later.
@@ -245,30 +251,29 @@ private:
         handle_ = nullptr;
         if (error != 0) std::terminate();
         if (value == COMITY_THREAD_CANCELLED) return;
-        if (const result thrown{static_cast<std::exception_ptr *>(value)}; thrown && std::uncaught_exceptions() == 0)
-            std::rethrow_exception(*thrown); // out of a noexcept function: std::terminate says what it was
+        if (const result r{static_cast<thrown *>(value)}; r && std::uncaught_exceptions() == 0)
+            std::rethrow_exception(r->what); // out of a noexcept function: std::terminate says what it was
     }
     // Returns what was thrown, as a thread's result.
-    template <class Call> static void *invoke(Call &call, bool detached) noexcept {
+    template <class Call> static void *invoke(Call &call) noexcept {
         try {
             std::apply([](auto &&...all) { std::invoke(std::move(all)...); }, call);
         } catch (const cancelled &) {
             return COMITY_THREAD_CANCELLED;
         } catch (...) {
-            if (detached) std::terminate();
-            return new std::exception_ptr(std::current_exception());
+            return new thrown;
         }
         return nullptr;
     }
-    template <class Call, bool detached> static void *run(void *data) {
+    template <class Call> static void *run(void *data) {
         auto *call = std::launder(static_cast<Call *>(data));
-        void *thrown = invoke(*call, detached);
+        void *result = invoke(*call);
         std::destroy_at(call);
-        return thrown;
+        return result;
     }
-    template <class Call, bool detached> static void *run_from_heap(void *data) {
+    template <class Call> static void *run_from_heap(void *data) {
         const std::unique_ptr<Call> call(*static_cast<Call **>(data));
-        return invoke(*call, detached);
+        return invoke(*call);
     }
 
     comity_thread_t *handle_ = nullptr;

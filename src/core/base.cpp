@@ -78,6 +78,19 @@ bool base_scheduler::claim_idle(hart *h) noexcept {
     return idle_[h->id / 64].fetch_and(~bit, std::memory_order_acq_rel) & bit; // acq_rel[idle]
 }
 
+// A worker without a hart that has woken for input, and finds work by it, had better do that itself.
+hart *base_scheduler::claim_own() noexcept {
+    const carrier *k = current_carrier();
+    hart *h = k && !k->carried && !k->adopted ? k->own.load(std::memory_order_relaxed) : nullptr;
+    return h && h->worker.load(std::memory_order_relaxed) == k && claim_idle(h) ? h : nullptr;
+}
+
+bool base_scheduler::has_any_worker() const noexcept {
+    for (unsigned i = 0; i < count_; ++i)
+        if (harts_[i].worker.load(std::memory_order_relaxed)) return true;
+    return false;
+}
+
 void base_scheduler::put_idle(hart *h) noexcept {
     idle_[h->id / 64].fetch_or(std::uint64_t{1} << (h->id % 64), std::memory_order_acq_rel); // acq_rel[idle]
     // Pairs with the fence of whoever announces a demand and then looks at the idle set: one of the two sees the other.
@@ -244,7 +257,8 @@ void base_scheduler::release(hart *h) noexcept {
 void base_scheduler::request(sched *root) noexcept {
     if (harts_of(root->account.load(std::memory_order_relaxed)) >= count_) return;
     while (wanted_of(root->account.load(std::memory_order_relaxed)) != 0) {
-        hart *h = claim_idle();
+        hart *h = claim_own();
+        if (!h) h = claim_idle();
         if (!h) h = take_kept_of_sleeper();
         if (!h) break;
         if (!has_worker(h)) {

@@ -67,6 +67,7 @@ public:
     // to a thread that waits for one.
     static void give(hart *h, carrier *to, sched *into) noexcept;
     unsigned idle_count() const noexcept;
+    bool has_any_worker() const noexcept;
 
     // The calling carrier, on its transition context, carries hart `id` from now on in place of its own, if that one is
     // idle or kept by a thread outside Comity; nothing else changes for the scheduler for which it works. Does not
@@ -85,6 +86,7 @@ private:
 
     hart *claim_idle() noexcept;
     bool claim_idle(hart *h) noexcept;
+    hart *claim_own() noexcept;
     static bool claim_kept(hart *h) noexcept;
     void put_idle(hart *h) noexcept;
     hart *take_kept(std::uint64_t grace) noexcept;

@@ -3,17 +3,18 @@
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
+#include "core/input.hpp"
 #include "core/overflow.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "sys/clock.hpp"
+#include "sys/cpp_library.hpp"
 #include "sys/futex.hpp"
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 
-#include <cxxabi.h>
 #include <new>
 #include <utility>
 
@@ -51,10 +52,40 @@ bool parker::sleep_until(std::int64_t deadline) noexcept {
 
 bool parker::wait_until(std::int64_t deadline) noexcept { return take() || sleep_until(deadline); }
 
+// False: it is another's turn, or nobody waits for input.
+bool parker::sleep_at_input() noexcept {
+    if (!begin_sleeping_for_input()) return false;
+    input_reports brought;
+    std::uint32_t expected = empty;
+    if (word_.compare_exchange_strong(expected, at_input, std::memory_order_relaxed)) {
+        note_asleep();
+        sleep_for_input(brought);
+        note_awake();
+        expected = at_input;
+        word_.compare_exchange_strong(expected, empty, std::memory_order_relaxed);
+    }
+    end_sleeping_for_input(brought);
+    return true;
+}
+
+void parker::wait_idle(std::uint64_t spin_ticks, bool serves) noexcept {
+    const std::uint64_t from = sys::ticks();
+    bool taken = take();
+    while (!taken && !awaits_input() && sys::ticks() - from < spin_ticks) {
+        for (int i = 0; i < 16; ++i) sys::cpu_relax();
+        taken = take();
+    }
+    bool has_served = false;
+    for (; !taken && serves && sleep_at_input(); taken = take()) has_served = true;
+    if (has_served) note_served();
+    if (!taken) sleep_until(INT64_MAX);
+}
+
 void parker::wake() noexcept {
     chaos_point();
-    if (word_.exchange(token, std::memory_order_release) == parked) // release[park-token]
-        sys::futex_wake(word_);
+    const std::uint32_t before = word_.exchange(token, std::memory_order_release); // release[park-token]
+    if (before == parked) sys::futex_wake(word_);
+    if (before == at_input) wake_who_sleeps_for_input();
 }
 
 // ---- Switching
@@ -364,11 +395,11 @@ void post_home(context *native) noexcept {
     if (waits) base_scheduler::tell_of_wait();           // it may not stop for long
 }
 
-exception_state *caught_here() noexcept { return reinterpret_cast<exception_state *>(abi::__cxa_get_globals()); }
+exception_state *caught_here() noexcept { return static_cast<exception_state *>(sys::get_cpp_library().get_globals()); }
 
 void leave_handlers() noexcept {
     exception_state *here = caught_here();
-    while (here->caught) abi::__cxa_end_catch();
+    while (here->caught) sys::get_cpp_library().end_catch();
     here->uncaught = 0; // those on their way through the frames that it leaves
 }
 

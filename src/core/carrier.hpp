@@ -27,20 +27,21 @@ struct grant {
 // Parking of one kernel thread (protocol "park and wake": README.md).
 class parker {
 public:
-    // Waits for a token: spins for at most `spin_ticks` while keep_spinning() holds, then sleeps in the kernel. Takes
-    // the token.
-    template <class Keep> void wait(std::uint64_t spin_ticks, Keep &&keep_spinning) noexcept;
-    // The same, but gives up at `deadline` (now_ns); false then, and no token was taken.
+    // Waits for a token, as the kernel thread of an idle hart: spins for at most `spin_ticks`, then sleeps in the
+    // kernel; also until there is input, if it `serves` that and it is its turn (input.hpp). Takes the token.
+    void wait_idle(std::uint64_t spin_ticks, bool serves = true) noexcept;
+    // Waits without spinning, and gives up at `deadline` (now_ns); false then, and no token was taken.
     bool wait_until(std::int64_t deadline) noexcept;
     // Gives the token. What was written before is visible to whoever takes it. At most one token at a time.
     void wake() noexcept;
     bool sleeping() const noexcept { return word_.load(std::memory_order_relaxed) == parked; }
 
 private:
-    static constexpr std::uint32_t empty = 0, parked = 1, token = 2;
+    static constexpr std::uint32_t empty = 0, parked = 1, token = 2, at_input = 3;
     bool take() noexcept;
     bool sleep_until(std::int64_t deadline) noexcept;
-    std::atomic<std::uint32_t> word_{empty}; // parked: by the owner; token: by the waker; empty: by the owner
+    bool sleep_at_input() noexcept;
+    std::atomic<std::uint32_t> word_{empty}; // token: by the waker; the others: by the owner
 };
 
 // Counts for one carrier, which alone writes it; others may read it meanwhile.
@@ -228,16 +229,5 @@ void init_carrier(carrier *k) noexcept;
 // A kernel thread that will be the hart's worker, or (null) some hart's, and sleeps until it is granted one. Null when
 // none is to be had.
 carrier *make_worker(hart *h) noexcept;
-
-template <class Keep> void parker::wait(std::uint64_t spin_ticks, Keep &&keep_spinning) noexcept {
-    const std::uint64_t from = sys::ticks();
-    do {
-        for (int i = 0; i < 16; ++i) {
-            if (take()) return;
-            sys::cpu_relax();
-        }
-    } while (sys::ticks() - from < spin_ticks && keep_spinning());
-    sleep_until(INT64_MAX);
-}
 
 } // namespace comity::core

@@ -34,6 +34,9 @@ struct exception_state {
 
 // The unit that stands for a context where units are kept, and in the bytes behind it:
 struct context_unit : unit {
+    // It waits for something from outside: when it is ready again it has its turn, whatever order its scheduler keeps.
+    // Its own, before it waits and after that.
+    bool comes_in_turn = false;
     // How many fork-join pairs are open on its stack; whoever runs on the context. Transition contexts, where there are
     // to be none, begin below 0.
     std::int32_t forks = 0;

@@ -10,6 +10,7 @@
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/loaded_objects.hpp"
+#include "sys/process.hpp"
 
 #include <utility>
 
@@ -83,12 +84,14 @@ bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_othe
     return !slice_of || (slice_of == s && s->hooks->displaced(s, c, &i));
 }
 
-// The context, which dozes with the hart, does not any more. False: it did not.
-bool end_doze(const context *c, hart *h) noexcept {
+// The context, which dozes with the hart, does not any more.
+enum class dozed { not_at_all, undisturbed, recalled };
+dozed end_doze(const context *c, hart *h) noexcept {
     const auto self = reinterpret_cast<std::uintptr_t>(c);
     for (std::uintptr_t found = h->dozer.load(std::memory_order_relaxed); (found & ~hart::recalled) == self;)
-        if (h->dozer.compare_exchange_weak(found, 0, std::memory_order_acq_rel)) return true; // acq_rel[dozer]
-    return false;
+        if (h->dozer.compare_exchange_weak(found, 0, std::memory_order_acq_rel)) // acq_rel[dozer]
+            return found & hart::recalled ? dozed::recalled : dozed::undisturbed;
+    return dozed::not_at_all;
 }
 
 // Somebody needs the hart with which the context dozes: it looks for him, in place of one that was wanted.
@@ -98,15 +101,17 @@ bool is_recalled(const carrier *k, const context *c) noexcept {
 }
 void give_up_dozing(carrier *k, context *c, const sys::interruption &i) noexcept {
     sched *s = k->current_sched;
-    if (!end_doze(c, k->carried)) return;
+    if (end_doze(c, k->carried) == dozed::not_at_all) return;
     if (s->reserve())
         base().content(s);
     else
         s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
     std::atomic_thread_fence(std::memory_order_seq_cst);                  // seq_cst[team-leave]: before it looks
     leaving what{true};
+    sys::begin_move();
     sys::open_signals(i);
     pause(c, leave_to_donor, &what);
+    sys::end_move(i);
     sys::close_signals(i);
 }
 
@@ -132,8 +137,10 @@ bool on_interruption(const sys::interruption &i) noexcept {
         if (!leaves && call.number < 0) return true;
         leaving what{slice_of != nullptr};
         if (leaves) stop_dozing(); // the watch may have seen it in this very call before
+        if (leaves) sys::begin_move();
         sys::open_signals(i);
         if (leaves) pause(c, leave_to_donor, &what);
+        if (leaves) sys::end_move(i);
         sys::go_on_writing(i, call);
         sys::close_signals(i);
         return true;
@@ -232,7 +239,7 @@ std::int64_t ran_since_last_look(carrier *k) noexcept {
 }
 
 // One look at a thread.
-void look_at(carrier *k, const look_order &order, look_result &result) noexcept {
+void look_at(carrier *k, const look_order &order, look_result &result, unsigned &kept) noexcept {
     displacement &d = k->displaced;
     const bool home = k->adopted && k->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
     const found with = who_has_hart(k);
@@ -250,6 +257,7 @@ void look_at(carrier *k, const look_order &order, look_result &result) noexcept 
     }
     if (recall_from(k)) return;
     const std::int64_t ran_ns = ran_since_last_look(k);
+    if (same != 0 && ran_ns >= least_ran_ns && order.harts_missing) ++kept;
     if (same == 0) d.looks = 0;
     const unsigned patience = with == found::own ? looks_at_own : 1;
     if (++d.looks < patience) return;
@@ -268,8 +276,7 @@ void look_at(carrier *k, const look_order &order, look_result &result) noexcept 
 } // namespace
 
 bool take_interruptions() noexcept {
-    static const bool taken = start_interrupting();
-    return taken;
+    return sys::made_once([] { return start_interrupting(); });
 }
 
 bool is_protected_code(std::uintptr_t pc) noexcept {
@@ -292,7 +299,14 @@ bool count_out(sched *s) noexcept {
     return true;
 }
 
+bool is_wanted_in(sched *s) noexcept { return base().pressed() || s->hooks->other_work(s); }
+
 } // namespace
+
+bool is_hart_wanted() noexcept {
+    const carrier *k = current_carrier();
+    return k && k->carried && k->current_sched->hooks && is_wanted_in(k->current_sched);
+}
 
 bool doze() noexcept {
     context *c = current_context();
@@ -301,7 +315,7 @@ bool doze() noexcept {
     hart *h = k->carried;
     sched *s = k->current_sched;
     if (h->dozer.load(std::memory_order_relaxed) != 0) return false; // it makes a call within a call
-    if (c->owner != s || s->parent != &base() || base().pressed() || s->hooks->other_work(s)) return false;
+    if (c->owner != s || s->parent != &base() || is_wanted_in(s)) return false;
     if (c == k->native ? !base().has_worker(h) : !prepare_promotion(c)) return false;
     if (!count_out(s)) return false;
     chaos_point();
@@ -319,8 +333,10 @@ void stop_dozing() noexcept {
     context *c = current_context();
     carrier *k = c ? c->on : nullptr;
     hart *h = k ? k->carried : nullptr;
-    if (!h || !end_doze(c, h)) return;
+    const dozed how = h ? end_doze(c, h) : dozed::not_at_all;
+    if (how == dozed::not_at_all) return;
     k->current_sched->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    if (how == dozed::recalled && base().pressed()) base().recall();                 // another one, in place of this
 }
 
 void interrupt(const context *c) noexcept {
@@ -337,13 +353,15 @@ look_result look_after_homes(const look_order &order) noexcept {
     struct look {
         const look_order &order;
         look_result result;
-    } own{order, {}};
+        unsigned kept; // harts that have computed for one context
+    } own{order, {}, 0};
     visit_carriers(
         [](carrier *k, void *argument) {
             auto &to = *static_cast<look *>(argument);
-            look_at(k, to.order, to.result);
+            look_at(k, to.order, to.result, to.kept);
         },
         &own);
+    own.result.all_kept = own.kept >= base().hart_count();
     return own.result;
 }
 

@@ -24,9 +24,10 @@ struct look_order {
     time_slice slice = {};
 };
 
-// Is a hart with a context; does any thread's own computation wait for its thread?
+// Is a hart with a context; does any thread's own computation wait for its thread; has each hart computed for one
+// context since the last look, while others wait?
 struct look_result {
-    bool runs = false, home = false;
+    bool runs = false, home = false, all_kept = false;
 };
 
 // To be called regularly, on one thread. An own computation that has waited for `looks` calls is given its thread back,
@@ -51,6 +52,9 @@ COMITY_SHARED void interrupt(const context *c) noexcept;
 // when it wakes; until somebody needs one, who then has the context displaced at once ("Dozing": README.md). False:
 // somebody waits, or it cannot be displaced, and nothing has changed. Does not switch; makes a kernel thread at most.
 COMITY_SHARED bool doze() noexcept;
+
+// Does anybody wait for a hart of the caller's scheduler, as far as a look tells? Then doze() would say false.
+COMITY_SHARED bool is_hart_wanted() noexcept;
 
 // It does not sleep any more. Any context, also one that did not doze, or that has been displaced meanwhile; also in a
 // signal's handler on its carrier.

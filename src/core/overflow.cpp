@@ -4,6 +4,7 @@
 #include "core/tls/block.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
+#include "sys/signals.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -47,11 +48,11 @@ void watch_for_overflow() noexcept {
 
 void *give_signal_stack(void *memory) noexcept {
     stack_t now{};
-    if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE)) return memory;
+    if (!sys::set_signal_stack(nullptr, &now) || !(now.ss_flags & SS_DISABLE)) return memory;
     stack_t ours{};
     ours.ss_sp = memory ? memory : sys::map_pages(signal_stack_size);
     ours.ss_size = signal_stack_size;
-    if (ours.ss_sp) ::sigaltstack(&ours, nullptr);
+    if (ours.ss_sp) sys::set_signal_stack(&ours, nullptr);
     return ours.ss_sp;
 }
 

@@ -67,7 +67,11 @@ void run_promoted(void *argument) {
     }
     p->ground.on = &p->k;
     p->ground.tls_base = p->k.tls_base;
-    p->ground.fiber.adopt_running(nullptr, 0);
+    // The context stands on the same stack.
+    const std::byte *bottom = c->tls->stack_bottom;
+    const auto size = static_cast<std::size_t>(static_cast<std::byte *>(__builtin_frame_address(0)) - bottom);
+    p->ground.fiber.adopt_running(bottom, size);
+    if (COMITY_KNOWS_STACKS) c->fiber.adopt_running(bottom, size);
     p->k.current = &p->ground;
     run_on(&p->k, p->cpus, p->cpus_id);
     sys::be_interruptible();
@@ -142,6 +146,13 @@ void demote(context *c, void (*then)(void *), void *arg) noexcept {
     p->arg = arg;
     c->home = nullptr;
     switch_to(c, &p->ground, arch::comity_arch_nothing, nullptr);
+}
+
+void leave_fault_handlers() noexcept {
+    const std::uint64_t now = sys::exchange_mask(~std::uint64_t{0}); // from here on it stays on this kernel thread
+    const bool in_handler = (now & ~sys::mask_of_lent_threads) != 0; // nothing else blocks faults
+    const std::uint64_t usual = is_promoted(current_context()) ? sys::mask_when_interruptible() : 0;
+    (void)sys::exchange_mask(in_handler ? usual : now);
 }
 
 bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }

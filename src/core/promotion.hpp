@@ -40,6 +40,10 @@ COMITY_SHARED void demote(context *c, void (*then)(void *), void *arg) noexcept;
 // After demote: does the kernel thread sleep, so that the context's TLS is free?
 COMITY_SHARED bool promotion_over(const context *c) noexcept;
 
+// The calling context leaves, by a jump, handlers that the kernel has called: of faults. For them the kernel thread
+// blocks signals, of which it blocks again what kernel threads do that run such a context.
+COMITY_SHARED void leave_fault_handlers() noexcept;
+
 // In the child of a fork, before anything else can run there: the calling context is the native one of the only kernel
 // thread for as long as the process, without a hart and outside every scheduler, wherever it was. Its carrier from now
 // on.

@@ -3,11 +3,14 @@
 #include "comity/core.h"
 #include "core/base.hpp"
 #include "core/binding.hpp"
+#include "core/input.hpp"
 #include "core/overflow.hpp"
 #include "core/promotion.hpp"
 #include "core/spin_length.hpp"
 #include "core/spinlock.hpp"
+#include "core/timer.hpp"
 #include "core/tls/block.hpp"
+#include "sys/cpp_library.hpp"
 #include "sys/fence.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
@@ -16,7 +19,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <cxxabi.h>
 #include <new>
 
 namespace comity::core {
@@ -104,9 +106,11 @@ void before_fork() {
     carriers_lock.lock();
     contexts_before_fork();
     base().before_fork();
+    input_before_fork();
 }
 void parent_after_fork() {
     if (started.load(std::memory_order_relaxed)) {
+        input_after_fork(false);
         base().parent_after_fork();
         contexts_after_fork();
         carriers_lock.unlock();
@@ -116,7 +120,9 @@ void parent_after_fork() {
 }
 void child_after_fork() {
     starting.unlock();
+    timers_after_fork();
     if (!started.load(std::memory_order_relaxed)) return;
+    input_after_fork(true);
     new (&carriers_lock) spinlock;
     forks.fetch_add(1, std::memory_order_relaxed);
     carrier *k = current_carrier();
@@ -146,12 +152,14 @@ void start() {
     const sys::options &options = sys::get_options();
     const std::uint64_t t0 = sys::ticks();
     const std::int64_t n0 = sys::now_ns();
+    (void)sys::get_cpp_library(); // here, where no fork comes in between: in the child it could not be loaded
     // Another library's constructor may have called before this one's have run.
     sys::prepare_fences();
     watch_forks();
     chaos_seed(options.chaos);
-    base_scheduler::start(options.harts);
-    start_binding(options.harts, options.bind);
+    const unsigned harts = sys::number_of_harts();
+    base_scheduler::start(harts);
+    start_binding(harts, options.bind);
     detect_tls_base();
     select_tls_provider();
     watch_for_overflow();
@@ -168,7 +176,7 @@ void start() {
     usual_spin.store((said == nobody_said ? options.spin_us : said) * per_us, std::memory_order_relaxed);
     spin.store(usual_spin.load(std::memory_order_relaxed), std::memory_order_relaxed);
     if (options.verbose)
-        sys::warn("%u harts%s%s; thread-local storage from %s", options.harts,
+        sys::warn("%u harts%s%s; thread-local storage from %s", harts,
                   options.nested ? ", nested parallel regions" : "", options.chaos ? ", chaos" : "",
                   provider_name(select_tls_provider()));
     started.store(true, std::memory_order_release); // release[started]
@@ -305,7 +313,7 @@ void leave_comity(carrier *k) noexcept {
 }
 
 void wait_for_grant(carrier *k) noexcept {
-    k->park.wait(spin_ticks(), [] { return true; });
+    k->park.wait_idle(spin_ticks());
     k->carried = k->granted.h;
     bind_as_hart(k);
     enter(k, k->granted.into);
@@ -315,7 +323,7 @@ void sleep_without_hart(carrier *k) noexcept {
     auto expected = carrier::home_state::away;
     if (k->home.compare_exchange_strong(expected, carrier::home_state::asleep,
                                         std::memory_order_acq_rel)) // acq_rel[home]
-        k->park.wait(0, [] { return false; });
+        k->park.wait_idle(0, !base().has_any_worker());
     k->home.exchange(carrier::home_state::away, std::memory_order_acquire); // acquire[home]
 }
 
@@ -327,7 +335,7 @@ bool sleep_without_hart(carrier *k, std::int64_t deadline) noexcept {
         expected = carrier::home_state::asleep;
         if (k->home.compare_exchange_strong(expected, carrier::home_state::away, std::memory_order_relaxed))
             return false;
-        k->park.wait(0, [] { return false; }); // it was posted while it still seemed asleep: the token is on its way
+        k->park.wait_until(INT64_MAX); // it was posted while it still seemed asleep: the token is on its way
     }
     k->home.exchange(carrier::home_state::away, std::memory_order_acquire); // acquire[home]
     return true;

@@ -11,6 +11,7 @@
 #include "sys/process.hpp"
 
 #include <atomic>
+#include <new>
 #include <utility>
 
 namespace comity::core {
@@ -128,19 +129,15 @@ void *timers_main(void *) {
 
 // ---- Fork: the child has no such thread, but may have deadlines.
 
+// Handlers that were registered when a fork had begun are not called around it, so each notes that it will be. By who
+// forks, for good, also in the child.
+std::atomic<bool> is_held{false}, is_started_again{false};
+
 bool start_thread() noexcept {
     state.store(thread_state::starting, std::memory_order_relaxed);
     const bool started = sys::start_kernel_thread(timers_main, nullptr, stack_size) == 0;
     state.store(started ? thread_state::there : thread_state::none, std::memory_order_release); // release[timers-start]
     return started;
-}
-
-void before_fork() noexcept { lock.lock(); }
-void parent_after_fork() noexcept { lock.unlock(); }
-void child_after_fork() noexcept {
-    sleeps_until = awake;
-    lock.unlock();
-    state.store(thread_state::none, std::memory_order_relaxed);
 }
 
 bool ensure_thread() noexcept;
@@ -149,6 +146,19 @@ void start_again() noexcept {
     const bool any = heap.earliest();
     lock.unlock();
     if (any) ensure_thread();
+}
+
+void before_fork() noexcept {
+    lock.lock();
+    is_held.store(true, std::memory_order_relaxed);
+}
+void parent_after_fork() noexcept { lock.unlock(); }
+void child_after_fork() noexcept {
+    sleeps_until = awake;
+    lock.unlock();
+    state.store(thread_state::none, std::memory_order_relaxed);
+    if (!is_started_again.load(std::memory_order_relaxed))
+        start_again(); // the first deadline came after the fork's begin
 }
 
 constexpr const char *no_memory = "no memory to prepare for fork: in a child process nothing wakes at its deadline";
@@ -160,7 +170,8 @@ void watch_forks() {
 // With the first deadline: in a child the handlers run in the order in which they were registered, and the thread must
 // find everything else in order.
 void start_in_children() {
-    if (!sys::at_fork(nullptr, nullptr, start_again)) sys::warn(no_memory);
+    const auto note = [] { is_started_again.store(true, std::memory_order_relaxed); };
+    if (!sys::in_children(note, start_again)) sys::warn(no_memory);
 }
 
 bool ensure_thread() noexcept {
@@ -196,6 +207,17 @@ bool arm(timer &t) noexcept {
     chaos_point();
     if (ring) sys::futex_wake(bell);
     return true;
+}
+
+bool is_armed_in_child(const timer &t) noexcept { return is_held.load(std::memory_order_relaxed) && t.queued; }
+
+// The lock may be another thread's, and the heap half changed, when the fork has begun before there was a deadline.
+void timers_after_fork() noexcept {
+    if (is_held.load(std::memory_order_relaxed)) return;
+    new (&lock) spinlock;
+    new (&heap) timer_heap;
+    sleeps_until = awake;
+    state.store(thread_state::none, std::memory_order_relaxed);
 }
 
 void forget_waits() noexcept {

@@ -129,7 +129,10 @@ void work_stealing::line_up(slot &s, context *first, context *last, unsigned n, 
         last->next = nullptr;
         for (context *next; first; first = next) {
             next = first->next; // before anybody can have the context
-            hand(p, s.hart, unit_of(first), why);
+            if (first->self.comes_in_turn)
+                append(s, first, first, 1);
+            else
+                hand(p, s.hart, unit_of(first), why);
         }
     } else if (!goes_home) {
         append(s, first, last, n);

@@ -1,6 +1,7 @@
 #include "scheduler/work_stealing.hpp"
 
 #include "core/base.hpp"
+#include "core/input.hpp"
 #include "core/runtime.hpp"
 #include "sys/stack_pool.hpp"
 
@@ -480,7 +481,8 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     if (parent != &base()) return false;
     searchers_.fetch_add(1, std::memory_order_relaxed);
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
-    for (unsigned i = 1; !(i % 16 == 0 && sys::ticks() - from > most); ++i) {
+    for (unsigned i = 0; !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
+        core::look_for_input(i);
         if (has_work(k) || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
         sys::cpu_relax();
     }

@@ -23,12 +23,13 @@ private:
 };
 
 // Waits until ready() is true or the deadline (sys::now_ns) has passed. As wait_list::wait_or_cancel, wait_until, after
-// a spin; ready() is a matter of atomics, and is made true before a call of wake_one_at or wake_all_at for the same
-// address. Any thread or context; may switch.
-template <class Ready> wait_end wait_at_or_cancel(const void *address, Ready ready, std::int64_t deadline) noexcept {
-    if (wait_list::spin_for(ready, deadline)) return wait_end::done;
+// a spin if it `spins`; ready() is a matter of atomics, and is made true before a call of wake_one_at or wake_all_at
+// for the same address. Any thread or context; may switch.
+template <class Ready>
+wait_end wait_at_or_cancel(const void *address, Ready ready, std::int64_t deadline, bool spins = true) noexcept {
+    if (spins && wait_list::spin_for(ready, deadline)) return wait_end::done;
     const stay here(address);
-    return here.list().wait_or_cancel(ready, deadline);
+    return here.list().block_or_cancel(ready, deadline);
 }
 // False: the deadline has passed, and ready() was false after that.
 template <class Ready> bool wait_at(const void *address, Ready ready, std::int64_t deadline) noexcept {

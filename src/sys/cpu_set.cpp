@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sys/errno_kept.hpp"
+#include "sys/process.hpp"
 #include "sys/text_file.hpp"
 
 namespace comity::sys {
@@ -57,12 +58,11 @@ int set_thread_cpus(int thread_id, const cpu_set &set) noexcept {
 }
 
 const cpu_set &process_cpus() noexcept {
-    static const cpu_set result = [] {
+    return made_once([] {
         cpu_set set;
         if (!get_thread_cpus(::getpid(), set)) get_thread_cpus(0, set);
         return set;
-    }();
-    return result;
+    });
 }
 
 } // namespace comity::sys

@@ -6,8 +6,8 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
+#include "sys/c_library.hpp"
 #include "sys/clock.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
@@ -18,11 +18,15 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == 4, "the kernel reads the wor
 
 namespace {
 
+// Past a preloaded one, to which a thread that sleeps so is the program's.
+constinit own_function<long (*)(long, ...)> own_syscall{"syscall"};
+[[gnu::constructor]] void find_early() noexcept { own_syscall.find(); }
+
 // 0 or the error. The bitset variant takes an absolute time; plain FUTEX_WAIT would take a relative one and start again
 // from zero after each signal.
 int sleep(const std::atomic<std::uint32_t> &word, std::uint32_t expected, int flags, const timespec *deadline) {
-    const long failed = ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | flags, expected, deadline,
-                                  nullptr, FUTEX_BITSET_MATCH_ANY);
+    const long failed = own_syscall.find()(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | flags, expected,
+                                           deadline, nullptr, FUTEX_BITSET_MATCH_ANY);
     return failed ? errno : 0;
 }
 
@@ -76,7 +80,8 @@ wait_result futex_wait_for(const std::atomic<std::uint32_t> &word, std::uint32_t
 int futex_wake(const std::atomic<std::uint32_t> &word, int count) noexcept {
     if (count <= 0) return 0; // the kernel would wake one
     const errno_kept kept;
-    const long woken = ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+    const long woken =
+        own_syscall.find()(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
     return woken > 0 ? static_cast<int>(woken) : 0;
 }
 

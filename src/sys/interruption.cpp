@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -14,13 +15,16 @@
 
 #include "sys/c_library.hpp"
 #include "sys/errno_kept.hpp"
+#include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
+#include "sys/sanitized.hpp"
 #include "sys/signals.hpp"
 #include "sys/text_file.hpp"
 
 namespace comity::sys {
 
 __thread bool comity_writes_in_parts = false;
+__thread moving_call *comity_moving_call = nullptr;
 
 namespace {
 
@@ -28,19 +32,77 @@ bool (*handle)(const interruption &) noexcept = nullptr;
 std::atomic<bool (*)(const interruption &)> other_handler{nullptr};
 struct sigaction programs_own {};
 
-// errno is the interrupted code's also when the handler comes back on another kernel thread: it runs on the same TLS.
-void on_signal(int signal, siginfo_t *info, void *frame) {
+std::atomic<void (*)(int, siginfo_t *, void *)> others_go_to{nullptr};
+
+constexpr char mark = 0;
+
+bool has_mark(const siginfo_t &info) noexcept { return info.si_code == SI_QUEUE && info.si_ptr == &mark; }
+// Where the kernel has no room for what a signal says, it says nothing.
+bool says_nothing(const siginfo_t &info) noexcept { return info.si_code == SI_USER && info.si_pid == 0; }
+
+void run_programs_own(int signal, siginfo_t *info, void *frame) {
+    if (programs_own.sa_flags & SA_SIGINFO)
+        programs_own.sa_sigaction(signal, info, frame);
+    else if (programs_own.sa_handler != SIG_DFL && programs_own.sa_handler != SIG_IGN)
+        programs_own.sa_handler(signal);
+}
+
+constinit own_function<int (*)(int, const struct sigaction *, struct sigaction *)> own_sigaction{"sigaction"};
+constinit own_function<int (*)(int, int *)> own_setcanceltype{"pthread_setcanceltype"};
+[[gnu::constructor]] void find_early() noexcept {
+    own_sigaction.find();
+    own_setcanceltype.find();
+}
+
+// A sanitizer that has a library of its own. Who is interrupted in it may hold its locks, so nothing instrumented can
+// be done there; who has interrupted him does so again.
+address_range sanitizers_code{};
+void find_sanitizer() noexcept {
+    const void *at = sanitized ? find_watched("pthread_create") : nullptr;
+    if (library_around(at)) sanitizers_code = object_around(at);
+}
+
+[[gnu::noinline]] void take(int signal, siginfo_t *info, void *frame) {
     const errno_kept kept;
     const interruption i = interruption_at(frame);
-    const auto other = other_handler.load(std::memory_order_relaxed);
-    if (!handle(i) && !(other && other(i))) {
-        open_signals(i);
-        if (programs_own.sa_flags & SA_SIGINFO)
-            programs_own.sa_sigaction(signal, info, frame);
-        else if (programs_own.sa_handler != SIG_DFL && programs_own.sa_handler != SIG_IGN)
-            programs_own.sa_handler(signal);
-        close_signals(i);
+    const bool is_ours = has_mark(*info);
+    if (is_ours || says_nothing(*info)) {
+        if (sanitized && is_ours && sanitizers_code.contains(i.pc)) return;
+        const auto other = other_handler.load(std::memory_order_relaxed);
+        if (handle(i) || (other && other(i)) || is_ours) return;
     }
+    if (const auto to = others_go_to.load(std::memory_order_relaxed)) return to(signal, info, frame);
+    open_signals(i);
+    run_programs_own(signal, info, frame);
+    close_signals(i);
+}
+
+// errno is the interrupted code's also when the handler comes back on another kernel thread: it runs on the same TLS.
+// The C library cancels a thread in one of its calls wherever it finds that, but not while it takes the signal and may
+// be handing its hart over: then in the end. No object with a destructor here: it would make each instruction one from
+// which nothing unwinds.
+void on_signal(int signal, siginfo_t *info, void *frame) {
+    const auto set_cancel_type = own_setcanceltype.find();
+    int before = PTHREAD_CANCEL_DEFERRED;
+    if (set_cancel_type) set_cancel_type(PTHREAD_CANCEL_DEFERRED, &before);
+    take(signal, info, frame);
+    if (before != PTHREAD_CANCEL_DEFERRED) set_cancel_type(before, nullptr);
+}
+
+// Not the function that a preloaded object of ours may have put before it.
+auto real_sigaction() noexcept {
+    const auto f = own_sigaction.find();
+    return f ? f : ::sigaction;
+}
+
+bool install(struct sigaction &before) noexcept {
+    struct sigaction ours {};
+    ours.sa_sigaction = on_signal;
+    // Not on the alternate stack, for the handler may leave its stack.
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
+    ::sigemptyset(&ours.sa_mask);
+    *reinterpret_cast<std::uint64_t *>(&ours.sa_mask) = mask_of_lent_threads;
+    return real_sigaction()(SIGURG, &ours, &before) == 0;
 }
 
 constexpr std::size_t most_arguments = 6;
@@ -60,8 +122,8 @@ bool is_plain_wait(std::uint64_t operation) noexcept {
 // from the beginning again, so the thread sleeps for longer, as any thread may. One that was ended in its middle says
 // how much it has done: what writes goes on (go_on_writing); whoever wants several messages, moves data between
 // descriptors or waits for several things must expect less than he has asked for. Not: what fills a buffer wholly; what
-// waits for a signal, which may have come just before (but a bare pause, since nobody else would end that); locks of the
-// kernel that belong to a kernel thread.
+// waits for a signal, which may have come just before (but a bare pause, since nobody else would end that); locks of
+// the kernel that belong to a kernel thread.
 bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]) noexcept {
     switch (number) {
     case SYS_futex:
@@ -126,16 +188,21 @@ interruption interruption_at(void *frame) noexcept {
 
 bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept {
     handle = handler;
-    struct sigaction ours {};
-    ours.sa_sigaction = on_signal;
-    // Not on the alternate stack, for the handler may leave its stack.
-    ours.sa_flags = SA_SIGINFO | SA_RESTART;
-    ::sigemptyset(&ours.sa_mask);
-    *reinterpret_cast<std::uint64_t *>(&ours.sa_mask) = mask_of_lent_threads;
-    // Not the function that a preloaded object of ours may have put before it.
-    using sigaction_function = int (*)(int, const struct sigaction *, struct sigaction *);
-    const auto set = reinterpret_cast<sigaction_function>(find_in_c_library("sigaction"));
-    return (set ? set : ::sigaction)(SIGURG, &ours, &programs_own) == 0;
+    find_sanitizer();
+    return install(programs_own);
+}
+
+bool programs_action_on_interruptions(struct sigaction &action) noexcept {
+    if (real_sigaction()(SIGURG, nullptr, &action) != 0) return false;
+    if ((action.sa_flags & SA_SIGINFO) && action.sa_sigaction == on_signal) action = programs_own;
+    return true;
+}
+
+bool pass_other_signals(void (*to)(int, siginfo_t *, void *)) noexcept {
+    if (!handle) return false;
+    others_go_to.store(to, std::memory_order_relaxed);
+    struct sigaction before {};
+    return install(before);
 }
 
 void take_other_interruptions(bool (*other)(const interruption &)) noexcept {
@@ -143,8 +210,16 @@ void take_other_interruptions(bool (*other)(const interruption &)) noexcept {
 }
 
 void be_interruptible() noexcept { unblock_signal(SIGURG); }
+std::uint64_t mask_when_interruptible() noexcept { return mask_of_lent_threads & ~(std::uint64_t{1} << (SIGURG - 1)); }
 
-void interrupt_kernel_thread(int id) noexcept { ::syscall(SYS_tgkill, ::getpid(), id, SIGURG); }
+void interrupt_kernel_thread(int id) noexcept {
+    siginfo_t info{};
+    info.si_signo = SIGURG;
+    info.si_code = SI_QUEUE;
+    info.si_pid = ::getpid();
+    info.si_ptr = const_cast<char *>(&mark);
+    ::syscall(SYS_rt_tgsigqueueinfo, info.si_pid, id, SIGURG, &info);
+}
 
 // "NUMBER ARGUMENT... SP PC", of which only the first number is decimal, or "running".
 sleeping_call call_of_sleeper(int id) noexcept {
@@ -274,6 +349,17 @@ void end_call(const interruption &i) noexcept {
 #endif
 }
 
+void begin_move() noexcept {
+    moving_call *c = comity_moving_call;
+    if (!c || c->has_moved) return;
+    c->has_moved = true;
+    c->count->fetch_add(1, std::memory_order_seq_cst); // seq_cst[input-closing]
+}
+
+void end_move(const interruption &i) noexcept {
+    if (const moving_call *c = comity_moving_call; c && c->has_moved) end_call(i);
+}
+
 bool end_file_call(const interruption &i) noexcept {
     switch (call_to_come(i)) {
     case SYS_fcntl:
@@ -299,6 +385,10 @@ std::uint64_t &mask_after(const interruption &i) noexcept {
 } // namespace
 
 void open_signals(const interruption &i) noexcept { (void)exchange_mask(mask_after(i)); }
-void close_signals(const interruption &i) noexcept { mask_after(i) = exchange_mask(mask_of_lent_threads); }
+void close_signals(const interruption &i) noexcept {
+    const errno_kept kept;
+    mask_after(i) = exchange_mask(mask_of_lent_threads);
+    ::syscall(SYS_sigaltstack, nullptr, &static_cast<ucontext_t *>(i.frame)->uc_stack);
+}
 
 } // namespace comity::sys

@@ -1,9 +1,11 @@
 // Stopping a kernel thread for a look at what it does: by SIGURG, which nobody minds (its default is to be ignored) and
-// programs must expect for no reason anyway. A handler of the program's is called for those that are not ours.
+// programs must expect for no reason anyway. Ours carry a mark; a handler of the program's is called for those without.
 #pragma once
 
 #include "sys/shared.hpp"
 
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 
 namespace comity::sys {
@@ -24,8 +26,16 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
 // The same for interruptions that `handler` says are none of its own, at any later time. It may also unwind.
 COMITY_SHARED void take_other_interruptions(bool (*other)(const interruption &)) noexcept;
 
+// For who lets the program set its own action for SIGURG: what it has set by the kernel so far.
+COMITY_SHARED bool programs_action_on_interruptions(struct sigaction &action) noexcept;
+// From now on `to` is called for the signals that are not ours, as the kernel's handler is, and not what the program
+// has set by the kernel, in whose place ours comes again. Any thread; false: there are no interruptions.
+COMITY_SHARED bool pass_other_signals(void (*to)(int, siginfo_t *, void *)) noexcept;
+
 // The calling kernel thread can be interrupted, whatever its maker's mask was.
 void be_interruptible() noexcept;
+// What a kernel thread that lends its storage blocks after that.
+std::uint64_t mask_when_interruptible() noexcept;
 
 // Sends one to a thread of this process. Any thread.
 void interrupt_kernel_thread(int id) noexcept;
@@ -55,15 +65,31 @@ extern "C" {
 extern COMITY_SHARED __thread bool comity_writes_in_parts __attribute__((tls_model("initial-exec")));
 }
 
+// A call by the number of a descriptor, which must not begin anew elsewhere without a look whether that is the same
+// file still: `count` is raised when the thread is about to be moved in it, and then it ends with EINTR, if it can.
+struct moving_call {
+    std::atomic<std::uint32_t> *count = nullptr;
+    bool has_moved = false;
+};
+// That of the thread, or null. Its own; in its TLS.
+extern "C" {
+extern COMITY_SHARED __thread moving_call *comity_moving_call __attribute__((tls_model("initial-exec")));
+}
+// In a handler, before and after its thread is moved.
+void begin_move() noexcept;
+void end_move(const interruption &i) noexcept;
+
 // In a handler: the system call before which or in which the thread stands ends with EINTR. To be called only where
 // that is the one call that the program makes and that may end so.
 COMITY_SHARED void end_call(const interruption &i) noexcept;
-// The same only for a call that opens, reads, writes or locks a file, whatever other calls are made there. False: it is none.
+// The same only for a call that opens, reads, writes or locks a file, whatever other calls are made there. False: it is
+// none.
 COMITY_SHARED bool end_file_call(const interruption &i) noexcept;
 
 // Handlers of ours run with all signals blocked but those of faults, so that no two of them nest. Before one of them
 // calls the program, or switches, it opens: the kernel thread's mask is again what it was where the signal came; and
-// after that it closes, on whatever kernel thread it is then. A handler that returns leaves that one's mask as it was.
+// after that it closes, on whatever kernel thread it is then. A handler that returns leaves that one's mask and signal
+// stack as they were: else the kernel would give it those of the kernel thread on which the signal came.
 COMITY_SHARED void open_signals(const interruption &i) noexcept;
 COMITY_SHARED void close_signals(const interruption &i) noexcept;
 

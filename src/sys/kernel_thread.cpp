@@ -28,41 +28,32 @@ extern "C" {
 namespace comity::sys {
 namespace {
 
-using join_function = int (*)(pthread_t, void **);
-using create_function = int (*)(pthread_t *, const pthread_attr_t *, thread_function, void *);
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool sanitized = false;
-#endif
-
 #if defined(__x86_64__)
 constexpr unsigned rseq_signature = 0x53053053; // what glibc registers with
 #elif defined(__aarch64__)
 constexpr unsigned rseq_signature = 0xd428bc00;
 #endif
 
-// The C library's pthread_create, past every preloaded one. Under a sanitizer its interceptor must see the thread.
-create_function real_create() noexcept {
-    if (sanitized) return ::pthread_create;
-    static const auto found = reinterpret_cast<create_function>(find_in_c_library("pthread_create"));
-    return found ? found : ::pthread_create;
+constinit watched_function<int (*)(pthread_t *, const pthread_attr_t *, thread_function, void *)> own_create{
+    "pthread_create"};
+constinit watched_function<int (*)(pthread_t, void **)> own_join{"pthread_join"};
+constinit own_function<std::size_t (*)(const pthread_attr_t *)> own_minstack{"__pthread_get_minstack"};
+
+// Past every preloaded one.
+auto real_create() noexcept {
+    const auto f = own_create.find();
+    return f ? f : ::pthread_create;
 }
 
-join_function real_join() noexcept {
-    if (sanitized) return ::pthread_join;
-    static const auto found = reinterpret_cast<join_function>(find_in_c_library("pthread_join"));
-    return found ? found : ::pthread_join;
+auto real_join() noexcept {
+    const auto f = own_join.find();
+    return f ? f : ::pthread_join;
 }
 
-// One of Comity's threads may come here first while the program's main thread, in a constructor that dlopen runs, holds
-// the dynamic linker's lock and waits for that thread.
 __attribute__((constructor)) void find_early() noexcept {
     real_create();
     real_join();
+    own_minstack.find();
 }
 
 std::size_t usable_stack_size(std::size_t wanted) noexcept {
@@ -159,8 +150,7 @@ std::size_t kernel_thread_limit() noexcept {
 
 std::size_t kernel_thread_overhead() noexcept {
     // The C library's own number: thread-local storage of all that is loaded, and PTHREAD_STACK_MIN.
-    using minstack_function = std::size_t (*)(const pthread_attr_t *);
-    static const auto minstack = reinterpret_cast<minstack_function>(find_symbol("__pthread_get_minstack"));
+    const auto minstack = own_minstack.find();
     constexpr std::size_t when_unknown = std::size_t{64} << 10;
     if (!minstack) return when_unknown;
     pthread_attr_t attributes;
@@ -200,7 +190,18 @@ void name_kernel_thread(const char *name) noexcept {
     ::prctl(PR_SET_NAME, name, 0, 0, 0); // the kernel cuts it
 }
 
-int kernel_thread_id() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
+// By hand: a drop-in answers the C library's call by the id that the program knows.
+int kernel_thread_id() noexcept {
+#if defined(__x86_64__)
+    long result = SYS_gettid;
+    asm volatile("syscall" : "+a"(result) : : "rcx", "r11");
+#elif defined(__aarch64__)
+    register long result asm("x0");
+    register long number asm("x8") = SYS_gettid;
+    asm volatile("svc #0" : "=r"(result) : "r"(number));
+#endif
+    return static_cast<int>(result);
+}
 
 std::uintptr_t thread_identity() noexcept { return static_cast<std::uintptr_t>(::pthread_self()); }
 

@@ -2,6 +2,7 @@
 // handler's business is done here, and no sanitizer sees it: their state of the thread is lent as well.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <sys/syscall.h>
@@ -46,6 +47,24 @@ constexpr int wait_private = 128, wake_private = 129; // FUTEX_WAIT and FUTEX_WA
 // Wakes all who sleep on it.
 [[gnu::always_inline]] inline void lent_wake_all(const std::uint32_t *word) noexcept {
     detail::raw_futex(word, detail::wake_private, INT32_MAX);
+}
+
+// The list of robust mutexes that the kernel knows for the calling kernel thread, so the C library's of its own thread,
+// whosever storage it runs on; null: none, or the kernel does not tell.
+[[gnu::always_inline]] inline void *lent_robust_list() noexcept {
+    void *head = nullptr;
+    std::size_t size = 0;
+#if defined(__x86_64__)
+    long result = SYS_get_robust_list;
+    asm volatile("syscall" : "+a"(result) : "D"(0L), "S"(&head), "d"(&size) : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long result asm("x0") = 0;
+    register void **second asm("x1") = &head;
+    register std::size_t *third asm("x2") = &size;
+    register long number asm("x8") = SYS_get_robust_list;
+    asm volatile("svc #0" : "+r"(result) : "r"(second), "r"(third), "r"(number) : "memory");
+#endif
+    return result == 0 ? head : nullptr;
 }
 
 // Stores `value` and wakes all who sleep on the word, then ends the calling kernel thread, without its C library. From

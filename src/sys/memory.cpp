@@ -28,10 +28,7 @@ std::size_t address_space_limit() noexcept {
     return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
 }
 
-std::size_t page_size() noexcept {
-    static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    return size;
-}
+std::size_t page_size() noexcept { return static_cast<std::size_t>(::getpagesize()); }
 
 void *map_pages(std::size_t size) noexcept {
     const errno_kept kept;

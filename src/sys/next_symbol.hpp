@@ -7,8 +7,9 @@
 
 #include <dlfcn.h>
 
-// Before the definition of each next_symbol: where find_all_next() finds it.
-#define COMITY_NEXT_SYMBOL [[gnu::section("comity_next")]] constinit
+// Before the definition of each next_symbol: where find_all_next() finds it, whole: clang would divide it into its
+// members.
+#define COMITY_NEXT_SYMBOL [[gnu::section("comity_next"), gnu::used]] constinit
 
 namespace comity::sys {
 

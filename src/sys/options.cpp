@@ -1,5 +1,6 @@
 #include "sys/options.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -9,6 +10,7 @@
 
 #include "sys/cpu_limits.hpp"
 #include "sys/message.hpp"
+#include "sys/process.hpp"
 
 namespace comity::sys {
 namespace {
@@ -250,17 +252,41 @@ options parse_options(look_up_function look_up, report_function report, void *da
     return result;
 }
 
-const options &get_options() noexcept {
-    static const options result = [] {
+namespace {
+
+unsigned count_cores(unsigned affinity) noexcept {
+    cpu_limits limits = read_cpu_limits();
+    if (affinity != 0) limits.affinity = affinity;
+    return std::min<unsigned>(limits.usable(), most_harts);
+}
+
+// What is read when a process starts. The affinity mask is, since the program may change its first thread's afterwards;
+// control groups' quotas, which stand in files, wait until somebody asks for harts.
+struct read_at_start {
+    options given;     // `harts` is 0 where the variable does not say it
+    unsigned affinity; // as in cpu_limits
+};
+
+const read_at_start &at_start() noexcept {
+    return made_once([] {
         const look_up_function look_up = ::getauxval(AT_SECURE) ? from_nowhere : from_environment;
-        unsigned cores = read_cpu_limits().usable();
-        if (cores > most_harts) cores = most_harts;
-        const options read = parse_options(look_up, report_on_standard_error, nullptr, cores);
-        if (look_up == from_environment && !read.run) // `comity run` has looked itself
+        const unsigned affinity = count_affinity(static_cast<int>(::getpid()));
+        // To say what counts instead of a value that is not allowed.
+        const unsigned cores = look_up("COMITY_HARTS", nullptr) ? count_cores(affinity) : 0;
+        const options given = parse_options(look_up, report_on_standard_error, nullptr, cores);
+        if (look_up == from_environment && !given.run) // `comity run` has looked itself
             find_misspelt(::environ, report_on_standard_error, nullptr);
-        return read;
-    }();
-    return result;
+        return read_at_start{given, affinity};
+    });
+}
+
+} // namespace
+
+const options &get_options() noexcept { return at_start().given; }
+
+unsigned number_of_harts() noexcept {
+    const unsigned given = get_options().harts;
+    return given != 0 ? given : made_once([] { return count_cores(at_start().affinity); });
 }
 
 } // namespace comity::sys

@@ -14,7 +14,7 @@ enum class posix_order : std::uint8_t { space_efficient, df_deques, work_stealin
 enum class bind_choice : std::uint8_t { none, cores, numa };
 
 struct options {
-    unsigned harts = 1;       // how many harts there shall be: as asked, else as many as the process may use cores
+    unsigned harts = 1;       // as asked, else what parse_options was told; the process' own: number_of_harts()
     bool harts_given = false; // by COMITY_HARTS, rightly
     bool run = false;         // started by `comity run`
     bool nested = false;      // are parallel regions within regions parallel? Without COMITY_NESTED: as `run`
@@ -45,6 +45,9 @@ struct options {
 // that is not allowed gives one line on standard error and counts as not given. A set-user-id program's environment is
 // not trusted: every option has its default there. Any thread, not in a signal handler; never switches; never fails.
 COMITY_SHARED const options &get_options() noexcept;
+
+// How many harts there shall be: `harts` of those, else as many as the process may use cores.
+COMITY_SHARED unsigned number_of_harts() noexcept;
 
 enum class option_kind : std::uint8_t {
     count,  // a whole number in [least, most]

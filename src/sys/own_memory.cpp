@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #if defined(__has_feature)
@@ -34,6 +35,10 @@ void ask_before_own_memory(bool (*ask)() noexcept) noexcept { gives.store(ask, s
 
 void *allocate_own(std::size_t size) noexcept {
     return is_gone() ? nullptr : std::aligned_alloc(64, (size + 63) / 64 * 64);
+}
+void *allocate_own_pages(std::size_t size) noexcept {
+    void *memory = allocate_own(size);
+    return memory ? std::memset(memory, 0, size) : nullptr;
 }
 void free_own(void *memory, std::size_t) noexcept { std::free(memory); }
 void own_memory_before_fork() noexcept {}
@@ -86,6 +91,8 @@ void *allocate_own(std::size_t size) noexcept {
     lock.unlock();
     return memory;
 }
+
+void *allocate_own_pages(std::size_t size) noexcept { return is_gone() ? nullptr : map_pages(size); }
 
 void free_own(void *memory, std::size_t size) noexcept {
     if (!memory) return;

@@ -15,6 +15,9 @@ COMITY_SHARED void *allocate_own(std::size_t size) noexcept;
 // What allocate_own gave for this size. nullptr: nothing.
 COMITY_SHARED void free_own(void *memory, std::size_t size) noexcept;
 
+// The same by whole pages, zeroed; a page takes no physical memory before it is touched. It cannot be given back.
+COMITY_SHARED void *allocate_own_pages(std::size_t size) noexcept;
+
 // Around a fork, in both processes: when nobody else of Comity's takes memory.
 void own_memory_before_fork() noexcept;
 void own_memory_after_fork() noexcept;

@@ -3,6 +3,10 @@
 
 #include "sys/shared.hpp"
 
+#include <cstddef>
+#include <new>
+#include <type_traits>
+
 namespace comity::sys {
 
 // Runs a function once in the process: who comes first runs it, the others wait in the kernel. The child of a fork in
@@ -15,9 +19,24 @@ private:
     int state_ = 0; // written by the C library only
 };
 
+// What `make` gives, made at the first call as by `once`, for ever: an expression without captures, for each of which
+// there is one. A local static would stay locked in the child of a fork in the middle of its making.
+template <class Make> auto &made_once(Make) noexcept {
+    static_assert(std::is_empty_v<Make>);
+    using made = decltype(Make{}());
+    alignas(made) static constinit std::byte memory[sizeof(made)]{};
+    static constinit once making;
+    making.run([] { new (memory) made(Make{}()); });
+    return *std::launder(reinterpret_cast<made *>(memory));
+}
+
 // Calls `before` in the thread that forks, then `parent` or `child` in it. Any thread, once for each set; false: no
 // memory.
 [[nodiscard]] COMITY_SHARED bool at_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept;
+
+// Calls `child` in the child of a fork, after what constructors of Comity's have registered, whenever those have run;
+// and `before`, unless it is null, in the thread that forks. Any thread, once for each; false: no memory.
+[[nodiscard]] COMITY_SHARED bool in_children(void (*before)(), void (*child)()) noexcept;
 
 // Calls a function when a kernel thread that has armed it ends, however that was made.
 class thread_end {

@@ -39,6 +39,29 @@ void unblock_signal(int signal) noexcept {
     set_mask(SIG_UNBLOCK, &one, nullptr);
 }
 
+bool set_signal_stack(const stack_t *to, stack_t *before) noexcept {
+    const errno_kept kept;
+    return ::syscall(SYS_sigaltstack, to, before) == 0;
+}
+
+bool replace_credentials_handler(kernel_handler to, kernel_handler &before) noexcept {
+    struct kernel_action { // as the kernel has it on both architectures
+        kernel_handler handler;
+        unsigned long flags;
+        void (*restorer)();
+        std::uint64_t mask;
+    } action{};
+    const errno_kept kept;
+    // The C library's own sigaction refuses this one.
+    if (::syscall(SYS_rt_sigaction, c_library_setxid, nullptr, &action, sizeof action.mask) != 0) return false;
+    if (action.handler == to) return true;
+    if (!action.handler || !(action.flags & SA_SIGINFO)) return false;
+    before = action.handler;
+    action.handler = to;
+    action.mask = ~std::uint64_t{0};
+    return ::syscall(SYS_rt_sigaction, c_library_setxid, &action, nullptr, sizeof action.mask) == 0;
+}
+
 signals_blocked::signals_blocked() noexcept : before_(0) { set_mask(SIG_BLOCK, &mask_of_lent_threads, &before_); }
 
 signals_blocked::~signals_blocked() { set_mask(SIG_SETMASK, &before_, nullptr); }

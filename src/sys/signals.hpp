@@ -3,6 +3,7 @@
 
 #include "sys/shared.hpp"
 
+#include <csignal>
 #include <cstdint>
 
 namespace comity::sys {
@@ -14,6 +15,16 @@ extern const std::uint64_t mask_of_lent_threads;
 COMITY_SHARED std::uint64_t exchange_mask(std::uint64_t to) noexcept;
 void block_as_lent_threads() noexcept;
 COMITY_SHARED void unblock_signal(int signal) noexcept;
+// sigaltstack of the kernel thread: the C library's may be answered for the thread that the program knows. False: the
+// kernel refused.
+bool set_signal_stack(const stack_t *to, stack_t *before) noexcept;
+
+// The C library's setuid and its like have every kernel thread of the process change its credentials, in a handler.
+// Puts another handler in its place, unless it is there, which calls the C library's: written to `before`. Nothing
+// interrupts it.
+// False: there is none, as long as the C library has not created a thread.
+using kernel_handler = void (*)(int, siginfo_t *, void *);
+bool replace_credentials_handler(kernel_handler to, kernel_handler &before) noexcept;
 
 // While one lives, the calling kernel thread takes no signals except those of faults (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 // SIGTRAP, SIGSYS: blocking these would turn a report into a silent death, and profilers need SIGTRAP) and the C

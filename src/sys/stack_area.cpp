@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "sys/message.hpp"
+#include "sys/process.hpp"
 #include "sys/text_file.hpp"
 
 #ifndef MADV_GUARD_INSTALL
@@ -27,11 +28,11 @@ std::atomic<std::int64_t> most_for_tests{-1};
 std::atomic<bool> warned_of_missing{false};
 
 std::int64_t most_mapping_guards(bool for_group) noexcept {
-    static const std::int64_t limit = [] {
+    const std::int64_t limit = made_once([] {
         std::int64_t read = 65530; // the kernel's default
         read_number_file("/proc/sys/vm/max_map_count", read);
         return read;
-    }();
+    });
     const std::int64_t set = most_for_tests.load(std::memory_order_relaxed);
     const std::int64_t most = set >= 0 ? set : limit / 4;
     return for_group ? most + most / 4 : most;

@@ -6,6 +6,7 @@
 
 #include "sys/clock.hpp"
 #include "sys/errno_kept.hpp"
+#include "sys/process.hpp"
 #include "sys/spinlock.hpp"
 #include "sys/stack_slab.hpp"
 
@@ -204,7 +205,8 @@ std::size_t most_warm(const stack_class &c) noexcept {
 
 // And so many for a while, for who makes as many again and again: 16 times as many, on a machine with 16 GiB or more.
 std::size_t most_warm_for_a_while(const stack_class &c) noexcept {
-    static const std::size_t times = std::clamp(physical_memory() / (1024 * mebi), std::size_t{1}, std::size_t{16});
+    const std::size_t times =
+        made_once([] { return std::clamp(physical_memory() / (1024 * mebi), std::size_t{1}, std::size_t{16}); });
     return most_warm(c) * times;
 }
 

@@ -9,8 +9,10 @@
 #include <link.h>
 
 #include "sys/c_library.hpp"
+#include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
+#include "sys/sanitized.hpp"
 #include "sys/spinlock.hpp"
 
 namespace comity::sys {
@@ -45,17 +47,24 @@ bool begins_with(const char *name, const char *prefix) noexcept {
 
 // The file of this library; empty: the dynamic linker does not say.
 const char *own_path() noexcept {
-    static const char *const found = [] {
+    return made_once([] {
         Dl_info info{};
         return ::dladdr(reinterpret_cast<void *>(&renew), &info) && info.dli_fname ? info.dli_fname : "";
-    }();
-    return found;
+    });
 }
 
-// The C library's state of the kernel thread under the storage, and Comity's, stay.
+// Is there a sanitizer, and in the program, not in a library of its own?
+bool program_is_sanitizer() noexcept {
+    return sanitized && made_once([] {
+               return library_around(reinterpret_cast<void *>(find_watched("pthread_create"))) == nullptr;
+           });
+}
+
+// The C library's state of the kernel thread under the storage, and Comity's, stay; and a sanitizer's.
 bool is_kept(const char *path) noexcept {
+    if (!*path && program_is_sanitizer()) return true;
     const char *slash = std::strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (const char *prefix : {"libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libcomity"})
+    for (const char *prefix : {"libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libcomity", "libclang_rt"})
         if (begins_with(name, prefix)) return true;
     const char *own = own_path(), *own_slash = std::strrchr(own, '/');
     // The drop-ins lie in the folder `comity` beside this library.
@@ -104,11 +113,7 @@ int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
     return 0;
 }
 
-using destructors_function = void (*)();
-destructors_function tls_destructors() noexcept {
-    static const auto found = reinterpret_cast<destructors_function>(find_symbol("__call_tls_dtors"));
-    return found;
-}
+constinit own_function<void (*)()> own_destructors{"__call_tls_dtors"};
 
 // Around the dynamic linker's lock, and around a fork: glibc's child would find that one held for ever.
 spinlock visiting;
@@ -116,7 +121,8 @@ spinlock visiting;
 // As in kernel_thread.cpp: not by a thread for which the holder of the dynamic linker's lock waits.
 __attribute__((constructor)) void find_early() noexcept {
     own_path();
-    tls_destructors();
+    program_is_sanitizer();
+    own_destructors.find();
     if (!at_fork([] { visiting.lock(); }, [] { visiting.unlock(); }, [] { visiting.unlock(); }))
         warn("no memory to prepare for fork: a child process must not make threads");
 }
@@ -124,7 +130,7 @@ __attribute__((constructor)) void find_early() noexcept {
 } // namespace
 
 bool destroy_thread_locals() noexcept {
-    const destructors_function call = tls_destructors();
+    const auto call = own_destructors.find();
     if (!call) return false;
     call();
     return true;

@@ -162,17 +162,13 @@ std::unique_ptr<topology> read_sysfs(const cpu_set &allowed, const char *root) n
     return std::unique_ptr<topology>(new (std::nothrow) topology(std::move(all), n, "sysfs", true));
 }
 
-// It takes long, and the child of a fork in its middle reads anew.
 const topology &machine() noexcept {
-    static once first_use;
-    alignas(topology) static std::byte result[sizeof(topology)];
-    first_use.run([] {
+    return made_once([] {
         const cpu_set &allowed = process_cpus();
         auto read = read_hwloc(allowed);
         if (!read) read = read_sysfs(allowed);
-        new (result) topology(read ? std::move(*read) : read_nothing(allowed));
+        return read ? std::move(*read) : read_nothing(allowed);
     });
-    return *std::launder(reinterpret_cast<const topology *>(result));
 }
 
 } // namespace comity::sys

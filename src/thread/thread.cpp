@@ -410,6 +410,7 @@ int comity_thread_detach(comity_thread_t *handle) {
     std::uintptr_t before = 0;
     if (t->join.replace_open(end_word::detached, before)) return 0;
     if (before != end_word::ended) return EINVAL;
+    lose_result(t);
     dispose(t, carrier_with_hart());
     return 0;
 }

@@ -72,11 +72,20 @@ struct thread : comity_thread {
     const comity_thread_rest &rest() const noexcept { return const_cast<thread *>(this)->rest(); }
 };
 
-// Descriptors are made by the block.
-struct descriptor_block : sys::in_own_memory {
+// Descriptors are made by the block: a page of them, and behind it a page of what they seldom need, which takes no
+// memory before one of them does. So that page is not written here: the kernel gives it as zeros, and these are what a
+// rest begins with.
+struct descriptor_block {
     static constexpr unsigned size = 64;
     thread threads[size];
-    comity_thread_rest rests[size];
+    union {
+        comity_thread_rest rests[size];
+    };
+    descriptor_block() noexcept {} // NOLINT(modernize-use-equals-default): the union has no default one
+    ~descriptor_block() = delete;
+    static void *operator new(std::size_t bytes, const std::nothrow_t &) noexcept {
+        return sys::allocate_own_pages(bytes);
+    }
 };
 static_assert(sizeof(thread) == 64 && sizeof(comity_thread_rest) == 64); // as far apart at each place
 inline comity_thread_rest &thread::rest() noexcept {
@@ -120,6 +129,11 @@ void end_with_more(thread *t) noexcept;
 inline bool has_ended(const thread *t) noexcept { return t->join.get() == end_word::ended; }
 // A handle that was joined, and no other thread has got the descriptor yet.
 inline bool is_freed(const thread *t) noexcept { return t->join.get() == end_word::freed; }
+// Nobody will join the thread, which has ended: what it has thrown ends the program (COMITY_THREAD_UNWINDS_CXX).
+inline void lose_result(const thread *t) noexcept {
+    if (t->drops_results() && t->value && t->value != COMITY_THREAD_CANCELLED) [[unlikely]]
+        (*static_cast<void (**)(void *)>(t->value))(t->value);
+}
 inline bool is_detached(const thread *t) noexcept { return t->join.get() == end_word::detached; }
 // Waits until it has ended. Returns 0 or the error number of joining it. A cancellation point. May switch.
 int wait_for_end(thread *t, std::uintptr_t state) noexcept;

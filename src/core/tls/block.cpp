@@ -5,9 +5,11 @@
 #include <cstdint>
 
 #include "core/tls/base.hpp"
+#include "core/tls/credentials.hpp"
 #include "core/tls/provider.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/process.hpp"
 
 namespace comity::core {
 namespace {
@@ -76,8 +78,11 @@ tls_provider choose_tls_provider(sys::tls_choice asked) noexcept {
 }
 
 tls_provider select_tls_provider() noexcept {
-    static const tls_provider chosen = choose_tls_provider(sys::get_options().tls);
-    return chosen;
+    return sys::made_once([] {
+        const tls_provider p = choose_tls_provider(sys::get_options().tls);
+        if (p != tls_provider::none) answer_setuid_as_own_thread(); // its self-test has created a thread
+        return p;
+    });
 }
 
 tls_block *make_tls_block(std::size_t stack_size, int &error) noexcept {

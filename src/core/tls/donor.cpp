@@ -17,6 +17,7 @@
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/process.hpp"
 #include "sys/signals.hpp"
 
 namespace comity::core {
@@ -46,11 +47,10 @@ std::atomic<unsigned> sleepers{0}, at_ease{0}; // those of donors that are never
 
 // Of each of the two kinds. A quarter of what the kernel allows, since others need kernel threads too.
 unsigned most_sleepers() noexcept {
-    static const unsigned most = [] {
+    return sys::made_once([] {
         const std::uint64_t quarter = sys::kernel_thread_limit() / 4, asked = sys::get_options().tls_threads;
         return static_cast<unsigned>(quarter < asked ? quarter : asked);
-    }();
-    return most;
+    });
 }
 
 bool take_place(std::atomic<unsigned> &of) noexcept {

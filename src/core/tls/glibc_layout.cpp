@@ -8,6 +8,7 @@
 #include "sys/c_library.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
+#include "sys/process.hpp"
 
 namespace comity::core {
 namespace {
@@ -97,8 +98,7 @@ const glibc_layout *find() noexcept {
 } // namespace
 
 const glibc_layout *find_glibc_layout() noexcept {
-    static const glibc_layout *const found = find();
-    return found;
+    return sys::made_once([] { return find(); });
 }
 
 } // namespace comity::core

@@ -3,11 +3,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 
 #include "core/tls/base.hpp"
 #include "core/tls/block.hpp"
 #include "core/tls/visit.hpp"
+#include "sys/cpp_library.hpp"
 #include "sys/thread_probe.hpp"
 
 namespace comity::core {
@@ -40,13 +40,26 @@ const char *check_heap() noexcept {
     return nullptr; // what it has broken ends the process by itself
 }
 
+// One that is nobody's: Comity is not linked with the C++ library, which has the types of what it throws.
+struct exception {
+    _Unwind_Exception head{};
+    bool is_caught = false;
+};
+
 const char *check_exceptions() noexcept {
-    for (const int value : {1, 2}) {
+    if (!sys::get_cpp_library().is_there) return nullptr; // there are none in this process
+    exception thrown[2];
+    for (exception &e : thrown) {
+        std::memcpy(&e.head.exception_class, "COMITY\0", sizeof e.head.exception_class);
+        e.head.exception_cleanup = [](_Unwind_Reason_Code, _Unwind_Exception *head) {
+            reinterpret_cast<exception *>(head)->is_caught = true;
+        };
         try {
-            throw int{value};
-        } catch (int caught) {
-            if (caught != value) return "a C++ exception changes its value";
+            sys::get_cpp_library().raise(&e.head);
+        } catch (...) {
+            if (e.is_caught) return "a C++ exception ends before its handler does";
         }
+        if (!e.is_caught) return "a C++ exception is not caught";
     }
     return nullptr;
 }

@@ -94,7 +94,7 @@ void before_fork() noexcept { teams_lock.lock(); }
 void parent_after_fork() noexcept { teams_lock.unlock(); }
 void child_after_fork() noexcept {
     teams_lock.unlock();
-    if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
+    if (!core::is_armed_in_child(next_look)) watching.store(false, std::memory_order_relaxed);
     quiet = idle = 0;
 }
 

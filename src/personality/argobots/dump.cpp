@@ -94,12 +94,12 @@ unsigned awake_streams() noexcept {
 
 struct all_pools {
     static constexpr unsigned most = 1024;
-    pool *list[most];
+    pool *list[most] = {};
     unsigned count = 0;
 };
 
 void print_all(std::FILE *fp) noexcept {
-    static all_pools pools; // one prints at a time
+    static constinit all_pools pools; // one prints at a time
     pools.count = 0;
     for_each_stream(
         [](stream *s, void *arg) {

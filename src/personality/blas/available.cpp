@@ -30,7 +30,7 @@ int available() noexcept {
     if (paused()) return 1;
     const int busy = others.load(std::memory_order_relaxed) - regions.load(std::memory_order_relaxed);
     const int taken = harts_taken.load(std::memory_order_relaxed) + (busy > 0 ? busy : 0);
-    const int harts = static_cast<int>(sys::get_options().harts);
+    const int harts = static_cast<int>(sys::number_of_harts());
     return taken < harts ? harts - (taken > 0 ? taken : 0) : 1;
 }
 

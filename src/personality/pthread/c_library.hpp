@@ -19,7 +19,7 @@ int destroy(pthread_cond_t *c);
 
 // glibc keeps two attributes of a condition as two bits of one of its words; which word differs between its versions.
 // `found` is 0 until somebody has looked: several threads may do so at once, and find the same.
-struct attribute_word {
+struct alignas(8) attribute_word {
     std::uint16_t found, offset; // offset 0: not to be found
     std::uint16_t shared, monotonic;
     unsigned byte_of(const pthread_cond_t *c) const noexcept {

@@ -101,7 +101,10 @@ void leave_to(core::context *c, core::context *next) noexcept {
 
 core::context *tell_waiter(std::uintptr_t found, thread *t, core::carrier *k) noexcept {
     if (end_word::is_waited_for(found)) return waiter_for(found, k, work_of(k)->owner);
-    if (found == end_word::detached) dispose(t, k);
+    if (found == end_word::detached) {
+        lose_result(t);
+        dispose(t, k);
+    }
     return nullptr;
 }
 

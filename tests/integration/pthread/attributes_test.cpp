@@ -1,8 +1,14 @@
 // What a thread says of itself is what was asked, by its own attributes or by the default ones.
+#include "../../unit/sanitizers.hpp"
+#include "start.hpp"
+
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +19,7 @@ namespace {
 struct answer {
     std::size_t stack_size = 0, guard_size = 0;
     cpu_set_t cpus{};
+    std::uintptr_t bottom = 0;
     bool here_is_on_it = false;
 };
 
@@ -25,6 +32,7 @@ void *ask(void *into) {
     pthread_attr_getguardsize(&own, &a->guard_size);
     pthread_attr_getaffinity_np(&own, sizeof a->cpus, &a->cpus);
     char here = 0;
+    a->bottom = reinterpret_cast<std::uintptr_t>(bottom);
     a->here_is_on_it = &here > bottom && &here < static_cast<char *>(bottom) + a->stack_size;
     pthread_attr_destroy(&own);
     return into;
@@ -36,6 +44,7 @@ answer created_with(const pthread_attr_t *attributes) {
     EXPECT_EQ(0, pthread_create(&t, attributes, ask, &a));
     EXPECT_EQ(0, pthread_join(t, nullptr));
     EXPECT_TRUE(a.here_is_on_it);
+    EXPECT_EQ(0U, a.bottom % static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)));
     return a;
 }
 
@@ -64,6 +73,7 @@ TEST(attributes, a_thread_is_told_the_cpus_that_it_may_run_on) {
 }
 
 TEST(attributes, those_by_default_are_those_of_a_thread_without) {
+    if (thread_sanitizer) GTEST_SKIP() << "it changes the attributes of threads";
     attributes before;
     ASSERT_EQ(0, pthread_getattr_default_np(&before.a));
     attributes of;
@@ -117,6 +127,83 @@ TEST(attributes, a_priority_that_the_policy_has_not_is_refused) {
     pthread_t t;
     answer a;
     EXPECT_EQ(EINVAL, pthread_create(&t, &of.a, ask, &a));
+}
+
+// It has a kernel thread of its own from then on, and sleeps and waits on that.
+TEST(attributes, a_thread_gives_itself_a_policy_for_real_time_and_back) {
+    std::atomic<int> set{-1}, raised{-1};
+    std::array<int, 3> policies{}, priorities{};
+    auto f = [&] {
+        const auto note = [&](unsigned i) {
+            sched_param p{};
+            EXPECT_EQ(0, pthread_getschedparam(pthread_self(), &policies.at(i), &p));
+            priorities.at(i) = p.sched_priority;
+        };
+        sched_param p{}, none{};
+        p.sched_priority = 3;
+        set = pthread_setschedparam(pthread_self(), SCHED_RR, &p);
+        if (set != 0) return;
+        usleep(100);
+        note(0);
+        raised = pthread_setschedprio(pthread_self(), 4);
+        auto g = [] { usleep(100); };
+        pthread_join(start(g), nullptr);
+        note(1);
+        EXPECT_EQ(EINVAL, pthread_setschedprio(pthread_self(), 1000));
+        EXPECT_EQ(0, pthread_setschedparam(pthread_self(), SCHED_OTHER, &none));
+        note(2);
+    };
+    for (int i = 0; i < 3; ++i) {
+        pthread_join(start(f), nullptr);
+        if (set == EPERM) GTEST_SKIP() << "no privilege for real time";
+        EXPECT_EQ(0, set);
+        EXPECT_EQ(0, raised);
+        EXPECT_EQ((std::array{SCHED_RR, SCHED_RR, SCHED_OTHER}), policies);
+        EXPECT_EQ((std::array{3, 4, 0}), priorities);
+    }
+}
+
+TEST(attributes, a_thread_with_a_policy_for_real_time_is_cancelled_in_a_sleep) {
+    std::atomic<int> set{-1};
+    auto f = [&] {
+        sched_param p{};
+        p.sched_priority = 3;
+        set = pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+        while (set == 0) sleep(1);
+    };
+    const pthread_t t = start(f);
+    while (set == -1) usleep(100);
+    pthread_cancel(t);
+    void *result = nullptr;
+    pthread_join(t, &result);
+    if (set == EPERM) GTEST_SKIP() << "no privilege for real time";
+    EXPECT_EQ(PTHREAD_CANCELED, result);
+}
+
+// Without attributes, or with those that say so.
+TEST(attributes, a_policy_for_real_time_is_inherited) {
+    sched_param p{}, none{};
+    p.sched_priority = 3;
+    if (const int error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &p)) {
+        ASSERT_EQ(EPERM, error);
+        GTEST_SKIP() << "no privilege for real time";
+    }
+    attributes inheriting;
+    pthread_attr_setinheritsched(&inheriting.a, PTHREAD_INHERIT_SCHED);
+    for (const pthread_attr_t *a :
+         {static_cast<const pthread_attr_t *>(nullptr), static_cast<const pthread_attr_t *>(&inheriting.a)}) {
+        int policy = -1;
+        sched_param found{};
+        auto f = [&] { pthread_getschedparam(pthread_self(), &policy, &found); };
+        pthread_join(start(f, a), nullptr);
+        EXPECT_EQ(SCHED_FIFO, policy);
+        EXPECT_EQ(3, found.sched_priority);
+    }
+    EXPECT_EQ(0, pthread_setschedparam(pthread_self(), SCHED_OTHER, &none));
+    int policy = -1;
+    auto f = [&] { pthread_getschedparam(pthread_self(), &policy, &none); };
+    pthread_join(start(f), nullptr);
+    EXPECT_EQ(SCHED_OTHER, policy);
 }
 
 TEST(attributes, a_readers_writer_lock_that_is_held_may_be_destroyed) {

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace {
@@ -200,4 +201,43 @@ TEST(blocking, trees_of_threads_end_whatever_moves_them) {
     ended = 0;
     node::run(reinterpret_cast<void *>(5L));
     EXPECT_EQ(1365, ended);
+}
+
+// One that has lost its hart by a sleep, and then waits for a thread that spins: all on one processor.
+TEST(blocking, threads_that_yield_let_one_without_a_hart_run) {
+    cpu_set_t before, one;
+    ASSERT_EQ(0, sched_getaffinity(0, sizeof before, &before));
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &before)) ++cpu;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ASSERT_EQ(0, sched_setaffinity(0, sizeof one, &one)); // for kernel threads to come, too
+    constexpr int rounds = 100;
+    constexpr long most = 3000; // a time slice of the kernel's has room for ten times as many
+    std::atomic<int> turn{0};
+    std::atomic<long> yields{0};
+    auto other = [&] {
+        while (turn < 2 * rounds) sched_yield(), ++yields;
+    };
+    auto sleeper = [&] {
+        const timespec time{0, 60'000'000};
+        syscall(SYS_nanosleep, &time, nullptr);
+        yields = 0;
+        for (int i = 0; i < rounds; ++i) {
+            while (turn != 2 * i + 1) sched_yield();
+            turn = 2 * i + 2;
+        }
+    };
+    auto partner = [&] {
+        for (int i = 0; i < rounds; ++i) {
+            while (turn != 2 * i) sched_yield(), ++yields;
+            turn = 2 * i + 1;
+        }
+    };
+    const pthread_t t = start(sleeper), p = start(partner), o[] = {start(other), start(other), start(other)};
+    pthread_join(t, nullptr);
+    pthread_join(p, nullptr);
+    for (const pthread_t x : o) pthread_join(x, nullptr);
+    EXPECT_GT(rounds * most, yields);
+    sched_setaffinity(0, sizeof before, &before);
 }

@@ -22,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -66,9 +67,10 @@ sigset_t only(int signal) {
 // Time enough for a thread to come to its wait. Nothing depends on whether it has.
 void a_moment() { std::this_thread::sleep_for(5ms); }
 
-// What poll, select, epoll_wait and a read with a time limit, of a socket to which nobody sends, return.
+// What poll, select, epoll_wait and a read with a time limit, of a socket to which nobody sends, return, and a wait for
+// a semaphore of System V that nobody raises.
 struct waits {
-    int ends[2] = {}, epoll = epoll_create1(0);
+    int ends[2] = {}, epoll = epoll_create1(0), semaphores = semget(IPC_PRIVATE, 1, 0600);
     timespec limit{0, 40'000'000};
 
     waits() {
@@ -81,6 +83,7 @@ struct waits {
     }
     ~waits() {
         for (const int fd : {ends[0], ends[1], epoll}) close(fd);
+        semctl(semaphores, 0, IPC_RMID);
     }
     waits(const waits &) = delete;
     waits &operator=(const waits &) = delete;
@@ -109,6 +112,10 @@ struct waits {
         char c = 0;
         return static_cast<int>(recv(ends[0], &c, 1, 0));
     }
+    int by_semop() const {
+        sembuf down{0, -1, 0};
+        return semtimedop(semaphores, &down, 1, &limit);
+    }
 };
 
 } // namespace
@@ -128,6 +135,8 @@ TEST(calls, are_not_prolonged_by_signals_that_are_blocked) {
     EXPECT_EQ(0, w.by_pselect());
     EXPECT_EQ(0, w.by_epoll());
     EXPECT_EQ(-1, w.by_recv());
+    EXPECT_EQ(EAGAIN, errno);
+    EXPECT_EQ(-1, w.by_semop());
     EXPECT_EQ(EAGAIN, errno);
     often = {};
     setitimer(ITIMER_REAL, &often, nullptr);

@@ -28,6 +28,29 @@ TEST(process, ends_with_the_thread_that_forked_it) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+// The child's only thread, which the C library has made, leaves it.
+TEST(process, ends_with_the_kernel_thread_that_forked_it) {
+    auto nothing = [] {};
+    pthread_join(start(nothing), nullptr);
+    pid_t child = -1;
+    auto f = [&] {
+        child = fork();
+        if (child != 0) return;
+        alarm(20);
+        pthread_exit(nullptr);
+    };
+    pthread_attr_t a;
+    cpu_set_t cpus;
+    ASSERT_EQ(0, sched_getaffinity(0, sizeof cpus, &cpus));
+    pthread_attr_init(&a);
+    pthread_attr_setaffinity_np(&a, sizeof cpus, &cpus);
+    pthread_join(start(f, &a), nullptr);
+    pthread_attr_destroy(&a);
+    int status = -1;
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    EXPECT_EQ(0, status);
+}
+
 // Harts are at work while the process's first thread forks, which may have none itself.
 TEST(process, threads_run_in_the_child_of_a_fork_beside_busy_threads) {
     std::atomic<bool> stop{false};
@@ -177,9 +200,9 @@ TEST(process, whoever_forks_may_use_threads_in_the_child) {
     for (const pthread_t t : others) pthread_join(t, nullptr);
 }
 
-// The thread that forked ends before those that it has created in the child, one of whom joins it.
+// The thread that forked ends before those that it has created in the child, one of whom joins it; as somebody does in
+// the parent when it forks.
 TEST(process, who_forked_can_be_joined_in_the_child) {
-    std::atomic<bool> over{false};
     auto f = [&] {
         static pthread_t forker;
         forker = pthread_self();
@@ -197,11 +220,8 @@ TEST(process, who_forked_can_be_joined_in_the_child) {
         int status = 0;
         EXPECT_EQ(child, waitpid(child, &status, 0));
         EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 17) << status;
-        over = true;
     };
-    const pthread_t t = start(f);
-    while (!over) usleep(1000); // nobody joins it in the parent when it forks
-    pthread_join(t, nullptr);
+    pthread_join(start(f), nullptr);
 }
 
 TEST(process, a_fork_from_a_thread_leaves_it_alone) {

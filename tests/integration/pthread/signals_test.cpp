@@ -1,4 +1,5 @@
 // Signals to POSIX threads, and cancellation at any point. On Comity's threads and on the C library's.
+#include "../../unit/sanitizers.hpp"
 #include "start.hpp"
 
 #include <gtest/gtest.h>
@@ -141,7 +142,10 @@ TEST(signals, reach_a_thread_that_waits_at_a_condition_and_goes_on_waiting) {
     auto f = [&] {
         come(4);
         pthread_mutex_lock(&m);
-        for (; !go; ++woken) EXPECT_EQ(0, pthread_cond_wait(&c, &m));
+        while (!go) {
+            EXPECT_EQ(0, pthread_cond_wait(&c, &m));
+            ++woken;
+        }
         pthread_mutex_unlock(&m);
     };
     const pthread_t t = start(f);
@@ -314,14 +318,14 @@ TEST(signals, to_the_process_run_a_handler_on_a_thread_that_does_not_block_them)
     const sigset_t alrm = only(SIGALRM);
     auto f = [&] {
         here = 7;
+        pthread_sigmask(SIG_UNBLOCK, &alrm, nullptr);
+        const itimerval soon{{0, 0}, {0, 5000}};
+        setitimer(ITIMER_REAL, &soon, nullptr);
         while (handled == 0) a_moment();
     };
-    const pthread_t t = start(f);
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, &alrm, &before);
-    const itimerval soon{{0, 0}, {0, 5000}};
-    setitimer(ITIMER_REAL, &soon, nullptr);
-    pthread_join(t, nullptr);
+    pthread_join(start(f), nullptr);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     EXPECT_EQ(7, handled_by);
 }
@@ -526,6 +530,7 @@ TEST(cancellation, of_a_sleeper_waits_until_it_is_enabled) {
 }
 
 TEST(programs, that_a_thread_starts_have_its_mask) {
+    if (address_sanitizer || thread_sanitizer) GTEST_SKIP() << "the programs would be preloaded without the sanitizer";
     char grep[] = "grep", what[] = "SigBlk", where[] = "/proc/self/status";
     char *const list[] = {grep, what, where, nullptr};
     std::string of_exec, of_spawn;
@@ -587,6 +592,7 @@ int result_of(pid_t child) {
 } // namespace
 
 TEST(forks, leave_a_child_that_takes_signals_while_it_waits) {
+    if (address_sanitizer || thread_sanitizer) GTEST_SKIP() << "it allows a child no threads, or no malloc";
     auto nothing = [] {};
     pthread_join(start(nothing), nullptr);
     const with_handler h(SIGUSR1);
@@ -602,6 +608,7 @@ TEST(forks, leave_a_child_that_takes_signals_while_it_waits) {
 }
 
 TEST(forks, leave_a_child_whose_threads_alone_take_signals) {
+    if (address_sanitizer || thread_sanitizer) GTEST_SKIP() << "it allows a child no threads, or no malloc";
     static sigset_t set;
     set = only(SIGUSR2);
     auto waits = [] {
@@ -656,6 +663,7 @@ const int prepared = pthread_atfork(
 } // namespace
 
 TEST(forks, may_be_prepared_by_waiting_and_by_blocking_signals) {
+    if (address_sanitizer || thread_sanitizer) GTEST_SKIP() << "it allows a child no threads, or no malloc";
     static std::atomic<bool> stop;
     const with_handler h(SIGUSR1, SA_RESTART);
     ASSERT_EQ(0, prepared);

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <thread>
@@ -35,6 +36,31 @@ void use_comity() {
     if (!ran) _exit(1);
 }
 
+void throw_in_comity() {
+    const comity::threads scope;
+    comity::thread t([] { throw 1; });
+    try {
+        t.join();
+    } catch (int) {
+        return;
+    }
+    _exit(1);
+}
+
+// Another thread loads libraries meanwhile: in the child of such a fork nobody can load any more. It unloads none, for
+// in the middle of that the C library's list of what is to be done at the end stays locked in the child.
+void fork_beside_one_who_loads() {
+    std::atomic<bool> stop{false};
+    std::thread loads([&stop] {
+        while (!stop) dlopen("libresolv.so.2", RTLD_NOW);
+    });
+    bool well = true;
+    for (int i = 0; i < 20; ++i) well = in_a_child(throw_in_comity) && well;
+    stop = true;
+    loads.join();
+    if (!well) _exit(1);
+}
+
 void fork_after(std::chrono::microseconds delay) {
     std::atomic<bool> go{false};
     std::thread starts([&go] {
@@ -51,6 +77,32 @@ void fork_after(std::chrono::microseconds delay) {
     });
     starts.join();
     if (!well || !in_a_child(use_comity)) _exit(1);
+}
+
+void wait_until(std::chrono::milliseconds from_now) {
+    const comity::threads scope;
+    comity::thread([from_now] { comity::this_thread::sleep_for(from_now); }).join();
+}
+
+// Another thread sets the process's first deadline when the fork has begun: this handler is called before those of
+// Comity's constructors.
+std::atomic<std::thread *> first_to_wait{nullptr};
+void set_first_deadline() {
+    if (first_to_wait) return;
+    first_to_wait = new std::thread(wait_until, std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+void fork_before_the_first_deadline() {
+    comity_hart_count();
+    if (pthread_atfork(set_first_deadline, nullptr, nullptr) != 0) _exit(1);
+    const auto wait = [] { wait_until(std::chrono::milliseconds(5)); };
+    const bool well = in_a_child([&] {
+        wait();
+        if (!in_a_child(wait)) _exit(1);
+    });
+    first_to_wait.load()->join();
+    if (!well || !in_a_child(wait)) _exit(1);
 }
 
 // Its start reads files and joins threads, which are cancellation points; then the program comes to its own.
@@ -81,4 +133,16 @@ TEST(fork, while_comity_starts_leaves_a_child_that_can_use_it) {
     if (address_sanitizer) GTEST_SKIP() << "a forked child may hang in AddressSanitizer's malloc";
     for (int i = 0; i < 100; ++i)
         ASSERT_TRUE(in_a_child([i] { fork_after(std::chrono::microseconds(10 * i)); })) << "after " << 10 * i << " us";
+}
+
+TEST(fork, while_libraries_are_loaded_leaves_a_child_that_can_use_comity) {
+    if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer lets a forked child make no threads";
+    if (address_sanitizer) GTEST_SKIP() << "a forked child may hang in AddressSanitizer's malloc";
+    ASSERT_TRUE(in_a_child(fork_beside_one_who_loads));
+}
+
+TEST(fork, that_has_begun_before_the_first_deadline_leaves_a_child_in_which_one_passes) {
+    if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer lets a forked child make no threads";
+    if (address_sanitizer) GTEST_SKIP() << "a forked child may hang in AddressSanitizer's malloc";
+    ASSERT_TRUE(in_a_child(fork_before_the_first_deadline));
 }

@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <gtest/gtest.h>
+
+#include "sys/cpu_limits.hpp"
 
 using namespace comity::sys;
 
@@ -184,10 +187,25 @@ TEST(options_death, the_process_reads_its_environment_once_and_says_what_is_wron
     EXPECT_EXIT(
         {
             setenv("COMITY_HARTS", "abc", 1);
-            const unsigned harts = get_options().harts;
+            const unsigned harts = number_of_harts();
             setenv("COMITY_HARTS", "7", 1);
-            _exit(harts >= 1 && get_options().harts == harts && !get_options().harts_given ? 0 : 1);
+            _exit(harts >= 1 && number_of_harts() == harts && !get_options().harts_given ? 0 : 1);
         },
         testing::ExitedWithCode(0),
         "^comity: COMITY_HARTS=\"abc\": not a whole number from 1 to 1024; using [0-9]+ .detected.\n$");
+}
+
+TEST(options_death, harts_are_counted_by_the_affinity_mask_from_the_start) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            unsetenv("COMITY_HARTS");
+            const unsigned before = read_cpu_limits().usable();
+            get_options();
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(sched_getcpu(), &one);
+            _exit(sched_setaffinity(0, sizeof one, &one) == 0 && number_of_harts() == before ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
 }

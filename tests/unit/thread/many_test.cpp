@@ -28,18 +28,23 @@ void *square(void *p) {
     return p;
 }
 
-std::uint64_t address_space() {
-    std::uint64_t pages = 0;
+struct memory_in_use {
+    std::uint64_t mapped = 0, resident = 0; // bytes
+};
+
+memory_in_use memory_of_process() {
+    std::uint64_t mapped = 0, resident = 0;
     std::FILE *f = std::fopen("/proc/self/statm", "r");
-    if (std::fscanf(f, "%lu", &pages) != 1) _exit(3);
+    if (std::fscanf(f, "%lu %lu", &mapped, &resident) != 2) _exit(3);
     std::fclose(f);
-    return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+    return {mapped * page, resident * page};
 }
 
 // In a child process: creates threads until the memory is gone. Exits with 0 if that was an error and nothing else.
 void exhaust_memory() {
     if (comity_threads_begin() != 0) _exit(4);
-    const rlimit limit{address_space() + (64 << 20), RLIM_INFINITY};
+    const rlimit limit{memory_of_process().mapped + (64 << 20), RLIM_INFINITY};
     if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(5);
     comity_thread_attr_t attr{};
     attr.technique = COMITY_TECHNIQUE_FULL;
@@ -283,4 +288,20 @@ TEST_P(thread_places, are_reached_by_migration_and_creation) {
 TEST_F(thread_memory_death, creating_when_it_is_gone_is_an_error_and_those_made_before_run) {
     if (thread_sanitizer || address_sanitizer) GTEST_SKIP() << "a sanitizer needs address space without end";
     EXPECT_EXIT(exhaust_memory(), testing::ExitedWithCode(0), "");
+}
+
+TEST(thread_memory, takes_no_more_than_a_line_and_a_place_before_the_thread_starts) {
+    if (thread_sanitizer || address_sanitizer) GTEST_SKIP() << "a sanitizer has memory of its own";
+    ASSERT_EQ(comity_threads_begin(), 0);
+    comity_thread_attr_t attr{};
+    attr.technique = COMITY_TECHNIQUE_STACKLESS;
+    std::vector<comity_thread_t *> threads(20000);
+    const std::uint64_t before = memory_of_process().resident;
+    for (comity_thread_t *&t : threads)
+        ASSERT_EQ(comity_thread_create(
+                      &t, &attr, [](void *p) { return p; }, nullptr),
+                  0);
+    EXPECT_LT((memory_of_process().resident - before) / threads.size(), 128U);
+    EXPECT_EQ(comity_thread_join_many(threads.data(), threads.size(), nullptr), 0);
+    comity_threads_end();
 }

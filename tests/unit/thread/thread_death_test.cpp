@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 
 namespace {
@@ -34,7 +35,35 @@ TEST_F(thread_death, an_exception_that_nobody_joins_ends_the_program) {
     EXPECT_DEATH(
         {
             const comity::threads scope;
-            comity::thread({.detached = true}, [] { throw 1; });
+            comity::thread({.detached = true}, [] { throw std::runtime_error("lost"); });
         },
-        "terminate");
+        "lost");
+}
+
+TEST_F(thread_death, an_exception_of_a_thread_that_is_detached_ends_the_program_whenever_it_was_thrown) {
+    EXPECT_DEATH(
+        {
+            const comity::threads scope;
+            std::atomic<bool> go{false};
+            comity::thread t([&go] {
+                while (!go) comity::this_thread::yield();
+                throw std::runtime_error("lost");
+            });
+            t.detach();
+            go = true;
+        },
+        "lost");
+    EXPECT_DEATH(
+        {
+            const comity::threads scope;
+            std::atomic<bool> has_begun{false};
+            comity::thread t([&has_begun] {
+                has_begun = true;
+                throw std::runtime_error("lost");
+            });
+            while (!has_begun) comity::this_thread::yield();
+            comity::this_thread::yield();
+            t.detach();
+        },
+        "lost");
 }

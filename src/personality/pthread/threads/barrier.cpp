@@ -64,7 +64,7 @@ private:
     std::atomic<std::uint64_t> state_; // arrivals, and above them the phase, which may wrap
     std::atomic<std::uint32_t> inside_;
     std::uint32_t number_;
-    std::uint64_t unused_;
+    [[maybe_unused]] std::uint64_t unused_;
     std::uint64_t mark_; // the C library's barriers have 20 bytes
 };
 

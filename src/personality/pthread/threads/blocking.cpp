@@ -2,8 +2,12 @@
 // not sleep, as far as a look tells, are made at once.
 #include "core/displacement.hpp"
 #include "core/runtime.hpp"
+#include "personality/pthread/threads/input.hpp"
 #include "personality/pthread/threads/library_call.hpp"
+#include "personality/pthread/threads/system_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/vfork.hpp"
+#include "sys/cancellation.hpp"
 #include "sys/clock.hpp"
 #include "sys/errno_kept.hpp"
 
@@ -14,11 +18,13 @@
 
 #include <aio.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -42,6 +48,7 @@ struct manner {
     // only once somebody needs it.
     bool dozes = false;
     const sigset_t *mask = nullptr; // the thread's meanwhile
+    bool sleeps = true; // if it does, as far as is known, a handler that runs before it in here ends it, too
 };
 
 // While it lives, a signal, or a request to cancel the thread, ends the call that it makes.
@@ -96,7 +103,7 @@ template <class Call, class Result> bool make(Call &call, Result &result, const 
     if (how.mask) masked.emplace(*r, how.mask);
     for (;;) {
         deliver_here();
-        if (handlers != seen) return ends();
+        if (handlers != seen && how.sleeps) return ends();
         const std::uint32_t before = r->handled;
         bool cancelled = false;
         {
@@ -123,27 +130,44 @@ bool computes_briefly(const thread *t) noexcept {
     return sys::ticks() - t->slept_until < brief_us * core::ticks_per_us();
 }
 
-// Makes a call. If it sleeps, as sleeps() tells, it is made without a hart; then the thread comes back.
+// While it lives, the calling thread may sleep in the kernel, perhaps with its hart. Its end is also where the C
+// library cancels the first thread in a call, and unwinds the stack.
+class sleep_in_kernel {
+public:
+    sleep_in_kernel() noexcept : stays_away_(current_thread && computes_briefly(current_thread)) {}
+    ~sleep_in_kernel() {
+        if (!is_over_) core::stop_dozing();
+    }
+    sleep_in_kernel(const sleep_in_kernel &) = delete;
+    sleep_in_kernel &operator=(const sleep_in_kernel &) = delete;
+    void end() noexcept {
+        const sys::errno_kept kept;
+        is_over_ = true;
+        stays_away_ ? core::stop_dozing() : come_home();
+        if (thread *t = current_thread) t->slept_until = sys::ticks();
+    }
+
+private:
+    bool stays_away_, is_over_ = false;
+};
+
+// Makes a call. If it sleeps, as sleeps() tells, it is made without a hart; then the thread comes back. Should it sleep
+// nevertheless, the watch sees to that.
 template <std::invocable Sleeps, class Call> auto if_it_sleeps(Sleeps sleeps, Call call, manner how = {}) {
     test_cancel();
     deliver_here(); // a loop of such calls is seldom found outside of them
-    if (!(how.dozes && core::doze()) && current_thread) {
-        if (sleeps())
-            (void)leave_hart();
-        else if (!how.mask)
-            return call();
-    }
-    thread *const t = current_thread;
-    const bool stays_away = t && computes_briefly(t);
     decltype(call()) result{};
+    const bool dozes = how.dozes && core::doze(), leaves = !dozes && current_thread && sleeps();
+    how.sleeps = dozes || leaves || how.mask;
+    if (leaves) (void)leave_hart();
+    if (!dozes && !leaves && current_thread && !how.mask) {
+        if (make(call, result, how)) test_cancel();
+        return result;
+    }
+    sleep_in_kernel asleep;
     const bool cancelled = make(call, result, how);
-    const int error = errno;
-    if (stays_away)
-        core::stop_dozing();
-    else
-        come_home();
-    if (t) t->slept_until = sys::ticks();
-    errno = error;
+    asleep.end();
+    const sys::errno_kept kept;
     deliver_here();
     if (cancelled) test_cancel();
     return result;
@@ -172,7 +196,9 @@ bool sleeps(int fd, short events) noexcept {
     const sys::errno_kept kept;
     pollfd p{fd, events, 0};
     const timespec at_once{};
-    return next_ppoll.get()(&p, 1, &at_once, nullptr) == 0 && !is_nonblocking(fd);
+    if (next_ppoll.get()(&p, 1, &at_once, nullptr) != 0) return false;
+    const int flags = ::fcntl(fd, F_GETFL);
+    return !(flags & O_NONBLOCK) && !(events == POLLIN && (flags & O_ACCMODE) == O_WRONLY);
 }
 
 // The same for output of this size: a pipe or a socket that can take some of it sleeps for the rest.
@@ -186,10 +212,11 @@ bool sleeps_for(int fd, std::size_t size) noexcept {
 
 // A socket may have a time limit (SO_RCVTIMEO, SO_SNDTIMEO), from which the kernel counts anew. `result` is the call's
 // if it is over.
-template <class Call> auto within_limit_of(int fd, short events, Call call) {
+template <class Number, class Call> auto within_limit_of(Number number, short events, Call call) {
     return [=, begun = std::int64_t{0}]() mutable -> decltype(call()) {
         timeval given{};
         socklen_t size = sizeof given;
+        const int fd = number();
         if (begun == 0) {
             begun = sys::now_ns();
         } else if (::getsockopt(fd, SOL_SOCKET, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO, &given, &size) == 0 &&
@@ -204,14 +231,65 @@ template <class Call> auto within_limit_of(int fd, short events, Call call) {
     };
 }
 
-template <class Call> auto input(int fd, Call call, int flags = 0) {
-    const bool waits = !(flags & MSG_DONTWAIT);
-    return if_it_sleeps([=] { return waits && sleeps(fd, POLLIN); }, within_limit_of(fd, POLLIN, call),
-                        {.dozes = waits && !(flags & MSG_WAITALL)});
+// What a call is tried with first, where that can be done without sleeping: for sockets.
+enum class tried { made, would_sleep, no_socket };
+template <class Call> struct sockets_call {
+    Call call;
+    bool is_for_all = false; // also for what is no socket, of which the call is
+    template <class Result> tried make(int fd, Result &result) const {
+        result = call(fd);
+        if (result == -1 && errno == ENOTSOCK && !is_for_all) return note_not_socket(fd), tried::no_socket;
+        return result == -1 && errno == EAGAIN ? tried::would_sleep : tried::made;
+    }
+};
+// clang deduces aggregates' arguments by itself since 17 only.
+template <class Call> sockets_call(Call, bool = false) -> sockets_call<Call>;
+struct no_sockets_call {};
+
+enum class looked { for_nothing, and_may_read, and_made_the_call };
+
+// The thread waits for input on the harts, before its call, if it can; or `result` is the call's already.
+template <class Attempt, class Result> looked wait_on_harts(called_file &f, const Attempt &attempt, Result &result) {
+    const auto fail = [&result](int error) { return result = -1, errno = error, looked::and_made_the_call; };
+    const int fd = f.number();
+    input_wait input(f);
+    while (input) {
+        tried how = tried::no_socket;
+        if constexpr (!std::same_as<Attempt, no_sockets_call>)
+            if (attempt.is_for_all || is_socket(fd)) how = attempt.make(fd, result);
+        if (how == tried::made) return deliver_here(), looked::and_made_the_call;
+        if (how == tried::would_sleep && is_nonblocking(fd)) return fail(EAGAIN);
+        if (how == tried::no_socket && !sleeps(fd, POLLIN)) return looked::and_may_read;
+        const input_wait::outcome o = input.wait();
+        if (o == input_wait::outcome::interrupted) return fail(EINTR);
+        if (o == input_wait::outcome::is_closed) return fail(EBADF);
+    }
+    return looked::for_nothing;
+}
+
+// call(fd) makes the call.
+template <class Call, class Attempt = no_sockets_call>
+auto input(int fd, Call call, int flags = 0, const Attempt &attempt = {}) -> decltype(call(fd)) {
+    const bool waits = !(flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)), for_much = waits && has_low_mark(fd),
+               waits_for_all = (flags & MSG_WAITALL) || for_much;
+    decltype(call(fd)) result{};
+    looked found = looked::for_nothing;
+    called_file file(fd);
+    if (waits && !waits_for_all && current_thread) found = wait_on_harts(file, attempt, result);
+    if (found == looked::and_made_the_call) return result;
+    const kernel_input asleep(file);
+    const auto call_there = [&file, call]() -> decltype(call(fd)) {
+        if (!file.keep_if_moved()) return errno = EBADF, -1;
+        const called_file::in_call here(file);
+        return call(file.number());
+    };
+    return if_it_sleeps(
+        [&] { return for_much || (waits && found != looked::and_may_read && sleeps(file.number(), POLLIN)); },
+        within_limit_of([&file] { return file.number(); }, POLLIN, call_there), {.dozes = waits && !waits_for_all});
 }
 template <class Size, class Call> auto output(int fd, Size size, Call call, int flags = 0) {
     return if_it_sleeps([=] { return !(flags & MSG_DONTWAIT) && sleeps_for(fd, size()); },
-                        within_limit_of(fd, POLLOUT, call));
+                        within_limit_of([fd] { return fd; }, POLLOUT, call));
 }
 
 // The kernel can read it.
@@ -247,7 +325,11 @@ int await_events(Attempt attempt, const timespec *timeout, const sigset_t *mask,
     if (timeout && (!is_time(timeout) || timeout->tv_sec < 0)) return fail(EINVAL);
     const bool only_looks = timeout && nanoseconds(*timeout) == 0;
     timespec none{};
-    const auto look = [&] { return if_it_sleeps(false, [&] { return attempt(&none); }, {after_handler::ends}); };
+    const auto look = [&] {
+        test_cancel();
+        deliver_here();
+        return attempt(&none);
+    };
     if (only_looks && !mask) return look();
     if (looks_first && current_thread)
         if (const int ready = look()) return ready;
@@ -291,16 +373,40 @@ using namespace comity::posix;
 #define COMITY_NEXT(name, type)                                                                                        \
     COMITY_NEXT_SYMBOL static next<type> next_##name { #name }
 
+COMITY_NEXT(send, ssize_t (*)(int, const void *, std::size_t, int));
+COMITY_NEXT(recv, ssize_t (*)(int, void *, std::size_t, int));
+COMITY_NEXT(recvfrom, ssize_t (*)(int, void *, std::size_t, int, sockaddr *, socklen_t *));
+COMITY_NEXT(recvmsg, ssize_t (*)(int, msghdr *, int));
+
 COMITY_INTERPOSED ssize_t read(int fd, void *to, std::size_t size) {
     COMITY_NEXT(read, ssize_t(*)(int, void *, std::size_t));
-    return input(fd, [=] { return next_read.get()(fd, to, size); });
+    return input(
+        fd, [=](int by) { return next_read.get()(by, to, size); }, size == 0 ? MSG_DONTWAIT : 0,
+        sockets_call{[=](int by) { return next_recv.get()(by, to, size, MSG_DONTWAIT); }});
 }
 COMITY_INTERPOSED ssize_t readv(int fd, const iovec *to, int n) {
     COMITY_NEXT(readv, ssize_t(*)(int, const iovec *, int));
-    return input(fd, [=] { return next_readv.get()(fd, to, n); });
+    return input(fd, [=](int by) { return next_readv.get()(by, to, n); });
+}
+// A little output to a socket, where mostly there is room. False: it would sleep, and nothing was sent.
+static bool send_at_once(int fd, const void *from, std::size_t size, int flags, ssize_t &sent) {
+    if (!current_thread || size > PIPE_BUF || !is_socket(fd)) return false;
+    test_cancel();
+    deliver_here();
+    sent = next_send.get()(fd, from, size, flags | MSG_DONTWAIT);
+    if (sent == -1 && errno == ENOTSOCK) note_not_socket(fd);
+    if (sent == -1 && (errno == EAGAIN || errno == ENOTSOCK)) return false;
+    const auto n = static_cast<std::size_t>(sent);
+    if (sent >= 0 && n < size) {
+        const ssize_t more = send(fd, static_cast<const std::byte *>(from) + n, size - n, flags | MSG_NOSIGNAL);
+        sent += more > 0 ? more : 0;
+    }
+    deliver_here();
+    return true;
 }
 COMITY_INTERPOSED ssize_t write(int fd, const void *from, std::size_t size) {
     COMITY_NEXT(write, ssize_t(*)(int, const void *, std::size_t));
+    if (ssize_t sent = 0; send_at_once(fd, from, size, 0, sent)) return sent;
     return output(
         fd, [=] { return size; }, [=] { return next_write.get()(fd, from, size); });
 }
@@ -310,22 +416,19 @@ COMITY_INTERPOSED ssize_t writev(int fd, const iovec *from, int n) {
         fd, [=] { return size_of(from, static_cast<unsigned>(n)); }, [=] { return next_writev.get()(fd, from, n); });
 }
 COMITY_INTERPOSED ssize_t recv(int fd, void *to, std::size_t size, int flags) {
-    COMITY_NEXT(recv, ssize_t(*)(int, void *, std::size_t, int));
-    return input(
-        fd, [=] { return next_recv.get()(fd, to, size, flags); }, flags);
+    const auto call = [=](int by, int how = 0) { return next_recv.get()(by, to, size, flags | how); };
+    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }, true});
 }
 COMITY_INTERPOSED ssize_t recvfrom(int fd, void *to, std::size_t size, int flags, sockaddr *from, socklen_t *length) {
-    COMITY_NEXT(recvfrom, ssize_t(*)(int, void *, std::size_t, int, sockaddr *, socklen_t *));
-    return input(
-        fd, [=] { return next_recvfrom.get()(fd, to, size, flags, from, length); }, flags);
+    const auto call = [=](int by, int how = 0) { return next_recvfrom.get()(by, to, size, flags | how, from, length); };
+    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }, true});
 }
 COMITY_INTERPOSED ssize_t recvmsg(int fd, msghdr *message, int flags) {
-    COMITY_NEXT(recvmsg, ssize_t(*)(int, msghdr *, int));
-    return input(
-        fd, [=] { return next_recvmsg.get()(fd, message, flags); }, flags);
+    const auto call = [=](int by, int how = 0) { return next_recvmsg.get()(by, message, flags | how); };
+    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }, true});
 }
 COMITY_INTERPOSED ssize_t send(int fd, const void *from, std::size_t size, int flags) {
-    COMITY_NEXT(send, ssize_t(*)(int, const void *, std::size_t, int));
+    if (ssize_t sent = 0; send_at_once(fd, from, size, flags, sent)) return sent;
     return output(
         fd, [=] { return size; }, [=] { return next_send.get()(fd, from, size, flags); }, flags);
 }
@@ -340,20 +443,30 @@ COMITY_INTERPOSED ssize_t sendto(int fd, const void *from, std::size_t size, int
     const auto attempt = [=] { return next_sendto.get()(fd, from, size, flags | MSG_DONTWAIT, to, length); };
     const ssize_t sent = if_it_sleeps(false, attempt);
     if (sent != -1 || errno != EAGAIN || (flags & MSG_DONTWAIT) || is_nonblocking(fd)) return sent;
-    return without_hart(within_limit_of(fd, POLLOUT, call));
+    return without_hart(within_limit_of([fd] { return fd; }, POLLOUT, call));
 }
 COMITY_INTERPOSED ssize_t sendmsg(int fd, const msghdr *message, int flags) {
     COMITY_NEXT(sendmsg, ssize_t(*)(int, const msghdr *, int));
     return output(
         fd, [=] { return size_of(message); }, [=] { return next_sendmsg.get()(fd, message, flags); }, flags);
 }
+// Where nothing is accepted, the call fails at once.
+static int accept_how(int fd) noexcept {
+    const comity::sys::errno_kept kept;
+    int accepts = 0;
+    socklen_t size = sizeof accepts;
+    const bool is = ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &size) == 0 && accepts;
+    return is ? 0 : MSG_DONTWAIT;
+}
 COMITY_INTERPOSED int accept(int fd, sockaddr *address, socklen_t *length) {
     COMITY_NEXT(accept, int (*)(int, sockaddr *, socklen_t *));
-    return input(fd, [=] { return next_accept.get()(fd, address, length); });
+    return input(
+        fd, [=](int by) { return next_accept.get()(by, address, length); }, accept_how(fd));
 }
 COMITY_INTERPOSED int accept4(int fd, sockaddr *address, socklen_t *length, int flags) {
     COMITY_NEXT(accept4, int (*)(int, sockaddr *, socklen_t *, int));
-    return input(fd, [=] { return next_accept4.get()(fd, address, length, flags); });
+    return input(
+        fd, [=](int by) { return next_accept4.get()(by, address, length, flags); }, accept_how(fd));
 }
 COMITY_INTERPOSED int connect(int fd, const sockaddr *address, socklen_t length) {
     COMITY_NEXT(connect, int (*)(int, const sockaddr *, socklen_t));
@@ -448,10 +561,53 @@ COMITY_INTERPOSED int msgsnd(int queue, const void *from, std::size_t size, int 
     const auto call = [=] { return next_msgsnd.get()(queue, from, size, flags); };
     return if_it_sleeps(!(flags & IPC_NOWAIT), call, {after_handler::ends});
 }
+// No cancellation point: compilers know that it does not unwind.
+COMITY_INTERPOSED int semtimedop(int set, sembuf *of, std::size_t n, const timespec *timeout) {
+    COMITY_NEXT(semtimedop, int (*)(int, sembuf *, std::size_t, const timespec *));
+    if (!receiver_here() || (timeout && (!is_time(timeout) || timeout->tv_sec < 0)))
+        return next_semtimedop.get()(set, of, n, timeout);
+    const comity::sys::uncancelled until_it_returns;
+    const auto attempt = [=](timespec *limit) { return next_semtimedop.get()(set, of, n, limit); };
+    const bool only_looks = timeout && nanoseconds(*timeout) == 0;
+    return if_it_sleeps(!only_looks, limited_call<decltype(attempt)>{attempt, end_of(timeout)},
+                        {after_handler::ends, !only_looks});
+}
+COMITY_INTERPOSED int semop(int set, sembuf *of, std::size_t n) { return semtimedop(set, of, n, nullptr); }
 // What it is not asked for ends it: a request to cancel its thread, or a handler.
 COMITY_INTERPOSED int aio_suspend(const aiocb *const of[], int n, const timespec *timeout) {
     COMITY_NEXT(aio_suspend, int (*)(const aiocb *const[], int, const timespec *));
     return without_hart([=] { return next_aio_suspend.get()(of, n, timeout); }, {after_handler::ends});
+}
+
+// ---- Words of the program's own: its own locks, and those of other languages' libraries
+
+// While it lives, the caller is not cancelled, unless that may be at any time.
+class not_cancelled final : left_by_jump {
+public:
+    not_cancelled() noexcept : left_by_jump(receiver_here()) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
+    }
+    ~not_cancelled() { undo(); }
+    void undo() noexcept final { pthread_setcancelstate(before_, nullptr); }
+
+private:
+    int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+long comity_wait_at_word(long number, long word, long command, long expected, const timespec *timeout, long bits) {
+    const bool is_absolute = (command & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+    const auto wait = [=](const timespec *limit) {
+        return __atomic_load_n(&comity_other_calls, __ATOMIC_RELAXED)(number, word, command, expected,
+                                                                      reinterpret_cast<long>(limit), 0, bits);
+    };
+    const bool ends_any_time = current_thread && current_thread->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS;
+    const bool is_wrong = timeout && (!is_readable(timeout) || !is_time(timeout) || timeout->tv_sec < 0);
+    if (ends_any_time || is_wrong || in_vforked_child()) return wait(timeout);
+    const not_cancelled here;
+    if (!timeout || is_absolute)
+        return without_hart([&] { return wait(timeout); },
+                            {timeout ? after_handler::ends : after_handler::begins_anew, true});
+    return without_hart(limited_call<decltype(wait)>{wait, end_of(timeout)}, {after_handler::ends, true});
 }
 
 // ---- Files

@@ -52,7 +52,9 @@ COMITY_INTERPOSED int thrd_create(thrd_t *t, thrd_start_t fn, void *arg) {
     if (error != 0) std::free(s);
     return result_of(error == EAGAIN ? ENOMEM : error);
 }
-COMITY_INTERPOSED int thrd_equal(thrd_t a, thrd_t b) { return a == b; }
+// By another name here, as <threads.h> may define it, too.
+COMITY_INTERPOSED int own_thrd_equal(thrd_t a, thrd_t b) __asm__("thrd_equal");
+int own_thrd_equal(thrd_t a, thrd_t b) { return a == b; }
 COMITY_INTERPOSED thrd_t thrd_current() { return pthread_self(); }
 COMITY_INTERPOSED int thrd_sleep(const timespec *time, timespec *left) {
     const int error = clock_nanosleep(CLOCK_REALTIME, 0, time, left);

@@ -5,11 +5,11 @@
 #include "core/displacement.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/c_library.hpp"
+#include "sys/cpp_library.hpp"
 #include "sys/loaded_objects.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <exception>
 #include <new>
 
 #include <malloc.h>
@@ -34,7 +34,7 @@ inline std::size_t taken_by(std::size_t asked) noexcept {
 }
 
 // Code of libraries that allocate while they hold locks for which others would wait in the kernel, or the hart. Written
-// at load.
+// at load, and that of the C++ library before the first thread.
 constexpr unsigned most_without_stop = 5;
 sys::address_range without_stop[most_without_stop];
 
@@ -56,7 +56,9 @@ bool on_own_stack(const thread *t) noexcept {
 // not.
 bool make_room(std::int64_t bytes, const void *caller) noexcept {
     const thread *t = current_thread;
-    if (!t || !t->in_program || t->signals.handlers || !may_stop_at(caller) || !on_own_stack(t)) return false;
+    if (!t || !t->in_program || t->signals.handlers.load(std::memory_order_relaxed) || !may_stop_at(caller) ||
+        !on_own_stack(t))
+        return false;
     const int kept = errno;
     const std::int64_t due = bytes + owed + portion - prepaid;
     prepaid = bytes + portion; // before the wait: whatever allocates there has been paid for
@@ -85,7 +87,7 @@ inline void charge(std::size_t bytes, const void *caller) noexcept {
         prepaid -= static_cast<std::int64_t>(all);
 }
 
-bool new_calls_malloc = true; // in the C++ library; those of other allocators do not. Written at load
+bool new_calls_malloc = true; // in the C++ library; other allocators' does not. Written before the first thread
 
 // For operator new. Its malloc is called by the C++ library: that one charges it, but does not stop there.
 inline void charge_new(std::size_t bytes, const void *caller) noexcept {
@@ -164,17 +166,13 @@ void *resize(void *block, std::size_t size, const void *caller) noexcept {
 
 // Later a thread may hold the dynamic linker's lock, and wait for the one that asks it.
 __attribute__((constructor)) void look_around() noexcept {
-    const void *const cpp =
-        reinterpret_cast<const void *>(static_cast<std::terminate_handler (*)() noexcept>(std::get_terminate));
-    const void *const inside[most_without_stop] = {
+    const void *const inside[most_without_stop - 1] = {
         sys::find_in_c_library("fopen"),
         sys::find_symbol("__tls_get_addr"), // the dynamic linker's
-        cpp,
         reinterpret_cast<const void *>(&core::protect_code_at),
         reinterpret_cast<const void *>(&may_stop_at),
     };
-    for (unsigned i = 0; i < most_without_stop; ++i) without_stop[i] = sys::object_around(inside[i]);
-    new_calls_malloc = in_one_library(reinterpret_cast<const void *>(behind(next_new)), cpp);
+    for (unsigned i = 0; i < most_without_stop - 1; ++i) without_stop[i] = sys::object_around(inside[i]);
     says_sizes = in_one_library(reinterpret_cast<const void *>(behind(next_free)),
                                 reinterpret_cast<const void *>(behind(next_usable_size)));
 }
@@ -182,6 +180,10 @@ __attribute__((constructor)) void look_around() noexcept {
 } // namespace
 
 void charge_from_now_on(std::size_t quota) noexcept {
+    const sys::address_range &cpp = without_stop[most_without_stop - 1] =
+        sys::object_around(reinterpret_cast<const void *>(sys::get_cpp_library().personality));
+    const auto its_new = reinterpret_cast<std::uintptr_t>(next_new.known());
+    new_calls_malloc = its_new == 0 || cpp.contains(its_new);
     if (quota != 0)
         portion = static_cast<std::int64_t>(std::min<std::size_t>(quota, unlimited / 2)) / portions_in_quota;
 }
@@ -254,13 +256,29 @@ COMITY_INTERPOSED void *pvalloc(std::size_t size) noexcept {
     return behind(next_memalign)(page, whole);
 }
 
-// C++'s own call these from within the C++ library.
+namespace {
+
+// operator new where no library had it when this one was loaded; one that comes later does the same.
+void *by_malloc(std::size_t size) noexcept { return malloc(size ? size : 1); }
+void *by_malloc(std::size_t size, std::align_val_t to) noexcept {
+    void *memory = nullptr;
+    return posix_memalign(&memory, static_cast<std::size_t>(to), size ? size : 1) == 0 ? memory : nullptr;
+}
+void *by_malloc(std::size_t size, const std::nothrow_t &) noexcept { return by_malloc(size); }
+void *by_malloc(std::size_t size, std::align_val_t to, const std::nothrow_t &) noexcept { return by_malloc(size, to); }
+
+} // namespace
+
+// C++'s own call these from within the C++ library, whose function says what happens if there is no memory.
 #define COMITY_NEW(name, symbol, parameters, arguments)                                                                \
     extern "C" __attribute__((visibility("default"))) void *name parameters asm(symbol);                               \
     void *name parameters {                                                                                            \
         COMITY_NEXT_SYMBOL static next<void *(*)parameters> next_new{symbol};                                          \
         charge_new(size, COMITY_CALLER);                                                                               \
-        return behind(next_new) arguments;                                                                             \
+        if (void *(*behind)parameters = next_new.known()) return behind arguments;                                     \
+        if (void *memory = by_malloc arguments) return memory;                                                         \
+        auto *cpp = reinterpret_cast<void *(*)parameters>(comity::sys::find_in_cpp_library(symbol));                   \
+        return cpp ? cpp arguments : nullptr;                                                                          \
     }
 COMITY_NEW(comity_new, "_Znwm", (std::size_t size), (size))
 COMITY_NEW(comity_new_array, "_Znam", (std::size_t size), (size))

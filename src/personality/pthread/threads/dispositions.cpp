@@ -1,6 +1,7 @@
 // What is to be done with each signal; and the router, a kernel thread that finds a thread for what the kernel brings
 // to the process, and sees to it that whoever was sent something takes it.
 #include "core/spinlock.hpp"
+#include "personality/pthread/threads/faults.hpp"
 #include "personality/pthread/threads/object.hpp"
 #include "personality/pthread/threads/signals.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -20,7 +21,9 @@ namespace comity::posix {
 
 namespace {
 
-COMITY_NEXT_SYMBOL next<int (*)(int, const struct sigaction *, struct sigaction *)> next_sigaction{"sigaction"};
+COMITY_NEXT_SYMBOL next<int (*)(int, const struct sigaction *, struct sigaction *)> next_sigaction{
+    sigaction_of_c_library};
+COMITY_NEXT_SYMBOL next<long (*)(long, ...)> next_syscall{"syscall"};
 
 core::spinlock lock;                             // of these:
 struct sigaction actions[number_of_signals + 1]; // of the claimed ones
@@ -119,13 +122,14 @@ bool rouse_somebody() noexcept {
 
 bool rouse_listed() noexcept {
     bool any = false;
-    static listed_receivers listed; // the router's
+    static constinit listed_receivers listed; // the router's
     take_listed(listed);
     for (unsigned i = 0; i < listed.number; ++i) {
         receiver *r = listed.all[i];
         const bool cancelled = is_to_be_cancelled(*r);
-        const bool due = cancelled || is_due(*r) || (pending_for(*r) & r->awaits.load(std::memory_order_relaxed)) ||
-                         (r->sent.pending.load(std::memory_order_relaxed) && r->handlers);
+        const bool due =
+            cancelled || is_due(*r) || (pending_for(*r) & r->awaits.load(std::memory_order_relaxed)) ||
+            (r->sent.pending.load(std::memory_order_relaxed) && r->handlers.load(std::memory_order_relaxed));
         if (!due || !r->context.load(std::memory_order_relaxed)) continue;
         see_to_once(*r);
         any = true;
@@ -139,7 +143,7 @@ void *route(void *) {
     std::int64_t pause = shortest;
     for (std::uint32_t seen = bell.load(std::memory_order_acquire);;) { // acquire[posix-router]
         take_arrivals();
-        const bool somebody = rouse_somebody(), any = rouse_listed() || somebody;
+        const bool stays = serve_descriptors(), somebody = rouse_somebody(), any = rouse_listed() || somebody || stays;
         const std::uint32_t now = bell.load(std::memory_order_acquire); // acquire[posix-router]
         if (now == seen) {
             (void)sys::futex_wait(bell, seen, any ? sys::deadline_in(pause) : sys::no_deadline);
@@ -152,6 +156,12 @@ void *route(void *) {
 }
 
 // ---- Claims
+
+// What the program has set for a signal that is not claimed.
+bool look_up(int signal, struct sigaction &a) noexcept {
+    if (signal == SIGURG && sys::programs_action_on_interruptions(a)) return true;
+    return next_sigaction.get()(signal, nullptr, &a) == 0;
+}
 
 bool ignored_by_default(int signal) noexcept {
     return signal == SIGCHLD || signal == SIGCONT || signal == SIGWINCH || signal == SIGURG;
@@ -177,6 +187,14 @@ struct sigaction ours(const struct sigaction &programs) noexcept {
     return a;
 }
 
+// The kernel's action for a claimed signal. That for SIGURG stays what interrupts threads.
+int set(int signal, const struct sigaction &programs) noexcept {
+    if (signal == SIGURG) return sys::pass_other_signals(on_arrival) ? 0 : -1;
+    const bool ignores = !is_handler(programs) && programs.sa_handler == SIG_IGN;
+    const struct sigaction a = ignores ? programs : ours(programs);
+    return next_sigaction.get()(signal, &a, nullptr);
+}
+
 void start_router() noexcept {
     if (router_runs.exchange(true, std::memory_order_relaxed)) return;
     constexpr std::size_t stack = 128 << 10;
@@ -196,7 +214,6 @@ bool is_routed(int signal) noexcept {
     case SIGSYS:
     case SIGKILL:
     case SIGSTOP:
-    case SIGURG:
         return false;
     default:
         return signal >= 1 && signal <= number_of_signals && (signal < 32 || signal >= SIGRTMIN);
@@ -215,10 +232,8 @@ void claim(signal_set s) noexcept {
     for (int i = 1; i <= number_of_signals; ++i) {
         if (!(s & set_of(i)) || !is_routed(i)) continue;
         lock.lock();
-        if (!is_claimed(i) && next_sigaction.get()(i, nullptr, &actions[i]) == 0) {
-            const struct sigaction a = ours(actions[i]);
-            if (actions[i].sa_handler != SIG_IGN || (actions[i].sa_flags & SA_SIGINFO))
-                next_sigaction.get()(i, &a, nullptr);
+        if (!is_claimed(i) && look_up(i, actions[i])) {
+            (void)set(i, actions[i]);
             claimed.store(claimed.load(std::memory_order_relaxed) | set_of(i), std::memory_order_relaxed);
         }
         lock.unlock();
@@ -232,7 +247,7 @@ struct sigaction take_action(int signal) noexcept {
     if (is_claimed(signal))
         a = actions[signal];
     else
-        next_sigaction.get()(signal, nullptr, &a);
+        (void)look_up(signal, a);
     if (is_handler(a) && (a.sa_flags & SA_RESETHAND))
         actions[signal].sa_handler = SIG_DFL, actions[signal].sa_flags = 0;
     lock.unlock();
@@ -249,7 +264,7 @@ void act_by_default(int signal) noexcept {
     usual.sa_handler = SIG_DFL;
     next_sigaction.get()(signal, &usual, nullptr);
     sys::unblock_signal(signal);
-    ::syscall(SYS_tgkill, ::getpid(), sys::kernel_thread_id(), signal);
+    next_syscall.get()(SYS_tgkill, ::getpid(), sys::kernel_thread_id(), signal); // past ours, which asks whose id it is
 }
 
 void start_routing() noexcept {
@@ -257,9 +272,10 @@ void start_routing() noexcept {
     signal_set with_handlers = 0;
     for (int i = 1; i <= number_of_signals; ++i) {
         struct sigaction a {};
-        if (is_routed(i) && next_sigaction.get()(i, nullptr, &a) == 0 && is_handler(a)) with_handlers |= set_of(i);
+        if (is_routed(i) && look_up(i, a) && is_handler(a)) with_handlers |= set_of(i);
     }
     claim(with_handlers);
+    take_over_faults();
 }
 
 void ring_router() noexcept {
@@ -283,7 +299,7 @@ namespace {
 int set_in_child(int signal, const struct sigaction *to, struct sigaction *before) noexcept {
     vforked_child &c = this_vforked_child();
     struct sigaction was {};
-    if (next_sigaction.get()(signal, to, &was) != 0) return -1;
+    if (!look_up(signal, was) || next_sigaction.get()(signal, to, nullptr) != 0) return -1;
     lock.lock();
     if (before) *before = is_claimed(signal) && !(c.actions & set_of(signal)) ? actions[signal] : was;
     lock.unlock();
@@ -298,6 +314,8 @@ int set_in_child(int signal, const struct sigaction *to, struct sigaction *befor
 using namespace comity::posix;
 
 COMITY_INTERPOSED int sigaction(int signal, const struct sigaction *to, struct sigaction *before) noexcept {
+    if (routing.load(std::memory_order_relaxed) && is_fault(signal) && !in_vforked_child())
+        return set_fault_action(signal, to, before);
     if (!routing.load(std::memory_order_relaxed) || !is_routed(signal)) return next_sigaction.get()(signal, to, before);
     if (in_vforked_child()) return set_in_child(signal, to, before);
     if (to) claim(set_of(signal));
@@ -308,12 +326,10 @@ COMITY_INTERPOSED int sigaction(int signal, const struct sigaction *to, struct s
         was = actions[signal];
         if (to) {
             actions[signal] = *to;
-            const bool ignores = !(to->sa_flags & SA_SIGINFO) && to->sa_handler == SIG_IGN;
-            const struct sigaction a = ignores ? *to : ours(*to);
-            result = next_sigaction.get()(signal, &a, nullptr);
+            result = set(signal, *to);
         }
     } else {
-        result = next_sigaction.get()(signal, nullptr, &was);
+        result = look_up(signal, was) ? 0 : -1;
     }
     lock.unlock();
     if (result == 0 && to && is_claimed(signal) && is_ignored(*to, signal)) forget_pending(signal);

@@ -89,6 +89,11 @@ void test_first_cancel() {
     if (const receiver *r = receiver_here(); r && ends_by_c_library(*r)) next_testcancel.get()();
 }
 
+bool is_open_to_cancel() noexcept {
+    const thread *t = current_thread;
+    return t && !t->ending && t->cancel_state == PTHREAD_CANCEL_ENABLE;
+}
+
 // Is the type the asynchronous one, or does it sleep in the kernel?
 void note_cancellation(thread *t) noexcept {
     t->signals.acts_at_once.store(!t->ending && t->cancel_state == PTHREAD_CANCEL_ENABLE &&

@@ -199,11 +199,11 @@ COMITY_INTERPOSED int execle(const char *path, const char *first, ...) noexcept 
 }
 
 COMITY_INTERPOSED int posix_spawn(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions,
-                                  const posix_spawnattr_t *a, char *const list[], char *const environment[]) noexcept {
+                                  const posix_spawnattr_t *a, char *const list[], char *const environment[]) {
     return with_own_mask([=] { return next_spawn.get()(child, path, actions, a, list, environment); });
 }
 COMITY_INTERPOSED int posix_spawnp(pid_t *child, const char *file, const posix_spawn_file_actions_t *actions,
-                                   const posix_spawnattr_t *a, char *const list[], char *const environment[]) noexcept {
+                                   const posix_spawnattr_t *a, char *const list[], char *const environment[]) {
     return with_own_mask([=] { return next_spawnp.get()(child, file, actions, a, list, environment); });
 }
 COMITY_INTERPOSED int system(const char *command) {

@@ -1,8 +1,10 @@
 // Calls for files that seldom sleep, in a FIFO or for a lock, and are cancellation points. The child of a vfork makes
 // them, too, in this process' memory.
+#include "personality/pthread/threads/input.hpp"
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/vfork.hpp"
 
+#include <cerrno>
 #include <cstdarg>
 
 #include <fcntl.h>
@@ -31,6 +33,11 @@ template <class Call> int make(Call call) {
     }
     if (cancelled) test_cancel();
     return result;
+}
+
+int fail(int error) noexcept {
+    errno = error;
+    return -1;
 }
 
 // The argument after the flags of open, if there is one.
@@ -90,7 +97,17 @@ using namespace comity::posix;
     int our_##name(int fd) {                                                                                           \
         COMITY_NEXT_SYMBOL static next<int (*)(int)> next_##name{#name};                                               \
         test_cancel_in_process();                                                                                      \
-        return next_##name.get()(fd);                                                                                  \
+        const closing here(fd);                                                                                        \
+        return here ? next_##name.get()(fd) : fail(EBADF);                                                             \
+    }
+
+// They close the second descriptor.
+#define COMITY_DUP(name, parameters, arguments)                                                                        \
+    COMITY_INTERPOSED int our_##name parameters noexcept __asm__(#name);                                               \
+    int our_##name parameters noexcept {                                                                               \
+        COMITY_NEXT_SYMBOL static next<int(*) parameters> next_##name{#name};                                          \
+        const closing here(fd == to ? -1 : to);                                                                        \
+        return here ? next_##name.get() arguments : fail(EBUSY);                                                       \
     }
 
 COMITY_OPEN(open)
@@ -110,5 +127,8 @@ COMITY_FCNTL(fcntl64)
 COMITY_FCNTL(__fcntl)
 COMITY_CLOSE(close)
 COMITY_CLOSE(__close)
+COMITY_DUP(dup2, (int fd, int to), (fd, to))
+COMITY_DUP(__dup2, (int fd, int to), (fd, to))
+COMITY_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

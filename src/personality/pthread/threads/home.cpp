@@ -6,6 +6,7 @@
 #include "core/runtime.hpp"
 #include "core/timer.hpp"
 #include "personality/pthread/threads/charge.hpp"
+#include "personality/pthread/threads/input.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "pool/unit.hpp"
 #include "sys/futex.hpp"
@@ -31,6 +32,7 @@ constexpr unsigned looks_at_running = 10, idle_factor = 5;
 core::timer next_look;
 std::atomic<bool> first_has_left{false}; // the program's first thread waits for `living` to become 0
 std::atomic<bool> is_orphan{false};      // the child of a fork by one of the threads: the process has no first thread
+std::atomic<bool> is_child{false};       // of a fork, and its parent had threads
 std::atomic<bool> watching{false};       // whoever sets it has next_look
 std::atomic<std::uint32_t> living{0};    // threads that were created and have not ended
 
@@ -59,7 +61,8 @@ bool may_go(const core::context *c, const sys::interruption *slice) noexcept {
     thread *t = c->runs ? thread_on(c) : nullptr;
     if (!t || !t->in_program) return false;
     if (!slice) return true;
-    leave_handlers_below(t->signals, slice->sp);
+    // In Comity's code the stack may be another thread's yet.
+    if (!core::is_protected_code(slice->pc)) leave_handlers_below(t->signals, slice->sp);
     t->slice_is_over = !stands_in_program(t->signals, *slice);
     return !t->slice_is_over;
 }
@@ -81,6 +84,8 @@ bool leaves_in_child(const core::carrier *k) noexcept {
 void child_after_fork() noexcept {
     opening.unlock();
     core::forget_waits();
+    forget_kernel_input();
+    if (the_scheduler()) is_child.store(true, std::memory_order_relaxed);
     const bool below = is_below_scheduler(core::current_carrier());
     if (below)
         units()->hooks->units->forget_all(units(), current_thread ? 1 : 0);
@@ -90,13 +95,17 @@ void child_after_fork() noexcept {
     if (current_thread) {
         is_orphan.store(true, std::memory_order_relaxed);
         current_thread->stays = !below;
+        current_thread->id.store(::getpid(), std::memory_order_relaxed);
+        current_thread->state.fetch_and(~(thread::joined | thread::awaited), std::memory_order_relaxed); // by others
+        if (current_thread->kernel_thread.load(std::memory_order_relaxed) != 0)
+            current_thread->kernel_thread.store(sys::kernel_thread_id(), std::memory_order_relaxed);
     }
-    if (!next_look.queued) watching.store(false, std::memory_order_relaxed);
+    if (!core::is_armed_in_child(next_look)) watching.store(false, std::memory_order_relaxed);
 }
 
 // The locks before the C library, and the core, take their own for a fork. In the child after the core, and before the
 // timers' thread is there.
-__attribute__((constructor)) void watch_forks() noexcept {
+__attribute__((constructor(handlers_of_threads))) void watch_forks() noexcept {
     if (!sys::at_fork([] { opening.lock(); }, [] { opening.unlock(); }, child_after_fork))
         sys::warn("no memory to prepare for fork: a child process must not create threads");
 }
@@ -145,6 +154,7 @@ comity_scheduler_t *the_scheduler() noexcept {
 
 bool open_scheduler(bool &inside) noexcept {
     if (!the_scheduler()) {
+        core::ensure_started(); // which waits for the dynamic linker's lock, whose holder might come here, too
         opening.lock();
         const bool open = the_scheduler() || (is_main_outside() ? open_here() : open_by_keeper());
         opening.unlock();
@@ -172,7 +182,7 @@ void come_home() noexcept {
     core::stop_dozing();
     thread *t = current_thread;
     core::context *c = core::current_context();
-    if (!t || !core::is_promoted(c)) return;
+    if (!t || !core::is_promoted(c) || t->kernel_thread.load(std::memory_order_relaxed) != 0) return;
     unit_scheduler *s = units();
     t->back.run = bring_home;
     t->back.c = c;
@@ -199,6 +209,7 @@ bool first_leaves = false; // the first thread's
 
 // Its stack was unwound; its kernel thread must not end with the hart that it carries.
 void first_was_cancelled(void *) {
+    core::stop_dozing();
     if (first_leaves) return;
     leave_to_others(PTHREAD_CANCELED);
     end_first_thread(PTHREAD_CANCELED); // there are no threads of ours
@@ -213,7 +224,9 @@ void stay_when_cancelled() noexcept {
 }
 
 void leave_to_others(void *result) {
-    if (current_thread || !the_scheduler() || sys::kernel_thread_id() != ::getpid()) return;
+    if (current_thread || sys::kernel_thread_id() != ::getpid()) return;
+    // To the C library Comity's own threads would be others, for which the child of a fork waits, too.
+    if (!the_scheduler() && !is_child.load(std::memory_order_relaxed)) return;
     first_leaves = true;
     end_first_thread(result);
     end_with_others();
@@ -231,17 +244,21 @@ namespace {
 
 void look_in(std::int64_t ns) noexcept; // `watching` is the caller's
 
+// False: it is another's. Who had it before has left next_look.
+bool take_watch() noexcept { return !watching.exchange(true, std::memory_order_acquire); } // acquire[posix-watching]
+
 void look(core::timer *) noexcept {
     unit_scheduler *s = units();
     const bool waits = s && s->hooks->units->has_waiting(s);
     const std::int64_t slice_ns = std::int64_t{sys::get_options().slice_ms} * 1'000'000;
     const auto slice_looks = static_cast<unsigned>((slice_ns + look_ns - 1) / look_ns);
     const core::look_result seen = core::look_after_homes({looks_at_running, waits, {s, slice_looks}});
+    if (seen.all_kept) read_without_harts();
     if (living.load(std::memory_order_relaxed) == 0) {
-        watching.store(false, std::memory_order_relaxed);
+        watching.store(false, std::memory_order_release);    // release[posix-watching]
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-watch]
         // One that was counted meanwhile may have found the watch on.
-        if (living.load(std::memory_order_relaxed) == 0 || watching.exchange(true, std::memory_order_relaxed)) return;
+        if (living.load(std::memory_order_relaxed) == 0 || !take_watch()) return;
     }
     look_in(waits || seen.home || seen.runs ? look_ns : idle_factor * look_ns);
 }
@@ -249,7 +266,8 @@ void look(core::timer *) noexcept {
 void look_in(std::int64_t ns) noexcept {
     next_look.at = sys::deadline_in(ns);
     next_look.serve = look;
-    if (!core::arm(next_look)) watching.store(false, std::memory_order_relaxed); // no kernel thread is to be had
+    // release[posix-watching]: no kernel thread is to be had
+    if (!core::arm(next_look)) watching.store(false, std::memory_order_release);
 }
 
 } // namespace
@@ -264,7 +282,7 @@ void count_living(int by) noexcept {
     }
     if (by < 0) return;
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[posix-watch]
-    if (watching.load(std::memory_order_relaxed) || watching.exchange(true, std::memory_order_relaxed)) return;
+    if (watching.load(std::memory_order_relaxed) || !take_watch()) return;
     look_in(look_ns);
 }
 

@@ -1,6 +1,7 @@
 // Keys. Values stay the C library's, in the descriptor of each thread's own TLS; but who ends is no thread to it, so
 // its destructors are called here.
 #include "personality/pthread/threads/thread.hpp"
+#include "sys/sanitized.hpp"
 
 #include <climits>
 
@@ -15,6 +16,7 @@ constexpr unsigned most_keys = PTHREAD_KEYS_MAX;
 
 std::atomic<destructor> destructors[most_keys]; // null: none
 std::atomic<unsigned> keys_so_far{0};           // all keys ever made are below
+unsigned first_key = 0;                         // a sanitizer's is the first: the thread that it knows does not end
 
 } // namespace
 
@@ -23,7 +25,7 @@ void end_keys() noexcept {
     bool again = n != 0;
     for (unsigned round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && again; ++round) {
         again = false;
-        for (unsigned key = 0; key < n; ++key) {
+        for (unsigned key = first_key; key < n; ++key) {
             void *value = pthread_getspecific(key);
             if (!value) continue;
             pthread_setspecific(key, nullptr);
@@ -33,7 +35,7 @@ void end_keys() noexcept {
             again = true;
         }
     }
-    for (unsigned key = 0; key < n && again; ++key)
+    for (unsigned key = first_key; key < n && again; ++key)
         if (pthread_getspecific(key)) pthread_setspecific(key, nullptr); // the next thread here shall not find it
 }
 
@@ -45,6 +47,7 @@ COMITY_INTERPOSED int pthread_key_create(pthread_key_t *key, void (*destroy)(voi
     if (const int error = next_create.get()(key, destroy)) return error;
     destructors[*key].store(destroy, std::memory_order_relaxed);
     unsigned n = keys_so_far.load(std::memory_order_relaxed);
+    if (comity::sys::sanitized && n == 0) first_key = *key + 1;
     while (n <= *key &&
            !keys_so_far.compare_exchange_weak(n, *key + 1, std::memory_order_release, // release[posix-keys]
                                               std::memory_order_relaxed)) {

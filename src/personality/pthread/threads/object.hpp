@@ -4,6 +4,7 @@
 #include "sync/address.hpp"
 #include "sys/clock.hpp"
 #include "sys/next_symbol.hpp"
+#include "sys/sanitized.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -25,6 +26,8 @@
 namespace comity::posix {
 
 template <class Function> using next = sys::next_symbol<Function>;
+// A sanitizer has one of its own, whose signals wait for the thread's next call; of this name it has none.
+inline constexpr const char *sigaction_of_c_library = sys::sanitized ? "__sigaction" : "sigaction";
 
 // The object that stands in the bytes of one of the C library's, whose static initialiser is its initial state.
 template <class Own, class Given> Own &in(Given *object) noexcept {

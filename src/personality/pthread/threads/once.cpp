@@ -85,16 +85,19 @@ COMITY_INTERPOSED int pthread_once(pthread_once_t *o, void (*function)()) {
     return 0;
 }
 
-// Its holder may be a thread that has no hart now.
-COMITY_INTERPOSED int pthread_spin_lock(pthread_spinlock_t *l) noexcept {
+// Its holder may be a thread that has no hart now. A handler may end the caller, whatever the header declares.
+COMITY_INTERPOSED int own_spin_lock(pthread_spinlock_t *l) __asm__("pthread_spin_lock");
+int own_spin_lock(pthread_spinlock_t *l) {
     for (unsigned spins = 1;; ++spins) {
         const int error = comity::posix::next_spin_trylock.get()(l);
         if (error != EBUSY) return error;
         constexpr unsigned many = 200;
-        if (spins % many != 0)
+        if (spins % many != 0) {
             comity::sys::cpu_relax();
-        else if (!comity::core::let_others_run())
-            comity::sys::yield_kernel_thread();
+            continue;
+        }
+        comity::posix::deliver_here(); // a handler would not find it in the program's code
+        if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
     }
 }
 

@@ -1,12 +1,16 @@
 // What a thread is asked and told: its name, its attributes.
 #include "core/carrier.hpp"
+#include "core/promotion.hpp"
 #include "personality/pthread/threads/thread.hpp"
+#include "sys/errno_kept.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include <sched.h>
+#include <unistd.h>
 
 namespace comity::posix {
 
@@ -69,32 +73,102 @@ COMITY_INTERPOSED int pthread_getattr_np(pthread_t t, pthread_attr_t *a) noexcep
     if (own->guard_asked) pthread_attr_setguardsize(a, own->guard_asked);
     cpu_set_t cpus;
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) (void)pthread_attr_setaffinity_np(a, sizeof cpus, &cpus);
-    auto *bottom = static_cast<char *>(own->stack_bottom.load(std::memory_order_relaxed)); // null: it has not started
+    // Null: it has not started. acquire[posix-stack]
+    auto *bottom = static_cast<char *>(own->stack_bottom.load(std::memory_order_acquire));
     if (!bottom) return own->stack_asked ? pthread_attr_setstacksize(a, own->stack_asked) : 0;
-    const std::size_t size = own->stack_asked ? std::min(own->stack_asked, own->stack_size) : own->stack_size;
-    return pthread_attr_setstack(a, bottom + (own->stack_size - size), size);
+    // Whole pages, as the C library says: programs protect the lowest ones (Java). Above the top stands the context.
+    const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)),
+                      whole = (own->stack_size + page - 1) / page * page;
+    const std::size_t size = own->stack_asked ? std::min(own->stack_asked, whole) : whole;
+    return pthread_attr_setstack(a, bottom + (whole - size), size);
 }
+
+namespace comity::posix {
+
+namespace {
+
+bool is_real_time(int policy) noexcept { return policy == SCHED_FIFO || policy == SCHED_RR; }
+
+// For as long as it has such a policy the thread stays on the kernel thread of its own on which it goes on.
+int set_own_policy(thread &t, int policy, const sched_param &p) noexcept {
+    const sys::errno_kept kept;
+    (void)leave_hart();
+    if (!core::is_promoted(core::current_context())) {
+        static std::atomic<bool> said{false};
+        cannot(said, "pthread_setschedparam", "there is no kernel thread for it, which a real-time policy needs");
+        return EPERM;
+    }
+    if (sched_setscheduler(0, policy, &p) == 0) {
+        t.kernel_thread.store(sys::kernel_thread_id(), std::memory_order_relaxed);
+        return 0;
+    }
+    const int error = errno;
+    come_home();
+    return error;
+}
+
+} // namespace
+
+void leave_real_time(thread &t) noexcept {
+    if (t.kernel_thread.load(std::memory_order_relaxed) == 0) return;
+    const sys::errno_kept kept;
+    const sched_param none{};
+    (void)sched_setscheduler(0, SCHED_OTHER, &none);
+    t.kernel_thread.store(0, std::memory_order_relaxed);
+}
+
+} // namespace comity::posix
 
 COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched_param *p) noexcept {
     thread *own = thread_of(t);
-    if (!own) return next_setschedparam.get()(t, policy, p);
+    if (!own) {
+        const int error = next_setschedparam.get()(t, policy, p);
+        if (error == 0 && is_real_time(policy)) note_real_time();
+        return error;
+    }
     if (p->sched_priority < sched_get_priority_min(policy) || p->sched_priority > sched_get_priority_max(policy))
         return EINVAL;
-    if (policy == SCHED_OTHER) return 0;
+    const int id = own->kernel_thread.load(std::memory_order_relaxed);
+    if (own == current_thread && is_real_time(policy)) return set_own_policy(*own, policy, *p);
+    if (own == current_thread && id != 0) {
+        leave_real_time(*own);
+        come_home();
+        return 0;
+    }
+    if (id != 0 && is_real_time(policy)) {
+        const comity::sys::errno_kept kept;
+        return sched_setscheduler(id, policy, p) == 0 ? 0 : errno;
+    }
+    if (policy == SCHED_OTHER && id == 0) return 0;
     static std::atomic<bool> said{false};
-    cannot(said, "pthread_setschedparam", "a real-time policy needs a kernel thread (ask for it in the attributes)");
+    cannot(said, "pthread_setschedparam",
+           "only the thread itself can go on on a kernel thread of its own, which a real-time policy needs, or come "
+           "back (or ask for it in the attributes)");
     return EPERM;
 }
 
 COMITY_INTERPOSED int pthread_getschedparam(pthread_t t, int *policy, sched_param *p) noexcept {
-    if (!thread_of(t)) return next_getschedparam.get()(t, policy, p);
+    const thread *own = thread_of(t);
+    if (!own) return next_getschedparam.get()(t, policy, p);
     *policy = SCHED_OTHER;
     p->sched_priority = 0;
+    if (const int id = own->kernel_thread.load(std::memory_order_relaxed)) {
+        const comity::sys::errno_kept kept;
+        *policy = sched_getscheduler(id);
+        if (*policy < 0 || sched_getparam(id, p) != 0) return errno;
+    }
     return 0;
 }
 
 COMITY_INTERPOSED int pthread_setschedprio(pthread_t t, int priority) noexcept {
-    if (!thread_of(t)) return next_setschedprio.get()(t, priority);
+    const thread *own = thread_of(t);
+    if (!own) return next_setschedprio.get()(t, priority);
+    if (const int id = own->kernel_thread.load(std::memory_order_relaxed)) {
+        const comity::sys::errno_kept kept;
+        sched_param p{};
+        p.sched_priority = priority;
+        return sched_setparam(id, &p) == 0 ? 0 : errno;
+    }
     return priority == 0 ? 0 : EINVAL; // the range of SCHED_OTHER
 }
 
@@ -120,9 +194,7 @@ COMITY_INTERPOSED int pthread_getaffinity_np(pthread_t t, std::size_t size, cpu_
 
 COMITY_INTERPOSED int pthread_getcpuclockid(pthread_t t, clockid_t *clock) noexcept {
     if (!thread_of(t)) return next_getcpuclockid.get()(t, clock);
-    static std::atomic<bool> said{false};
-    cannot(said, "pthread_getcpuclockid", "the time of a thread that has no kernel thread of its own is not measured");
-    return ENOENT;
+    return ENOENT; // the time of a thread that has no kernel thread of its own is not measured
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

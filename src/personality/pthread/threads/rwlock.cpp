@@ -106,11 +106,11 @@ private:
     }
 
     std::atomic<std::uint32_t> word_;
-    std::uint32_t unused_;
+    [[maybe_unused]] std::uint32_t unused_;
     std::atomic<pthread_t> writer_; // by the writer, while it is inside
-    std::uint32_t also_unused_[3];
+    [[maybe_unused]] std::uint32_t also_unused_[3];
     int shared_; // as the C library's initialisers set it, and the kind below
-    std::uint32_t unused_too_[4];
+    [[maybe_unused]] std::uint32_t unused_too_[4];
     int kind_;
 };
 

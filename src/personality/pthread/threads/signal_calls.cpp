@@ -1,4 +1,5 @@
 // Sending signals, masks, and waiting for signals.
+#include "personality/pthread/threads/faults.hpp"
 #include "personality/pthread/threads/signals.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -100,13 +101,25 @@ int change_mask(receiver &r, int how, const sigset_t *to, sigset_t *before) noex
     return 0;
 }
 
+class awaits_for_now final : left_by_jump {
+public:
+    awaits_for_now(receiver &r, signal_set s) noexcept
+        : left_by_jump(&r), r_(r), before_(r.awaits.load(std::memory_order_relaxed)) {
+        r.awaits.store(s, std::memory_order_relaxed);
+    }
+    ~awaits_for_now() { undo(); }
+    void undo() noexcept final { r_.awaits.store(before_, std::memory_order_relaxed); }
+
+private:
+    receiver &r_;
+    signal_set before_;
+};
+
 // Until one of the set is there, or a handler has run, or the deadline has passed.
 signalled_wait await(receiver &r, signal_set s, std::int64_t deadline) {
-    r.awaits.store(s, std::memory_order_relaxed);
+    const awaits_for_now here(r, s);
     const auto there = [&r, s]() noexcept { return (pending_for(r) & s) != 0; };
-    const signalled_wait e = wait_or_signal<true>(&r, there, deadline);
-    r.awaits.store(0, std::memory_order_relaxed);
-    return e;
+    return wait_or_signal<true>(&r, there, deadline);
 }
 
 // The signal, or minus an error number.
@@ -244,11 +257,14 @@ COMITY_INTERPOSED int pause() {
     return r ? wait_for_handler(*r) : next_pause.get()();
 }
 
-// Handlers run on the stack of the thread, which moves from one kernel thread to another: what it wishes is only noted.
+// Handlers of faults run there (faults.cpp), others on the stack of the thread.
 COMITY_INTERPOSED int sigaltstack(const stack_t *to, stack_t *before) noexcept {
     thread *t = current_thread;
     if (!t) return next_sigaltstack.get()(to, before);
-    const stack_t was = t->signals.alternate;
+    stack_t was = t->signals.alternate;
+    const bool is_in_use = is_on(was, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+    if (to && is_in_use) return fail(EPERM);
+    if (is_in_use) was.ss_flags |= SS_ONSTACK;
     if (to && !(to->ss_flags & SS_DISABLE) && to->ss_size < static_cast<std::size_t>(MINSIGSTKSZ)) return fail(ENOMEM);
     if (to) t->signals.alternate = *to;
     if (before) *before = was;

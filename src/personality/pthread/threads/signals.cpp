@@ -6,6 +6,7 @@
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "core/timer.hpp"
+#include "personality/pthread/threads/faults.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/kernel_thread.hpp"
@@ -34,6 +35,7 @@ sent_signal *free_signals = nullptr; // under the lock
 std::size_t sent_in_all = 0;         // under the lock
 listed_receivers listed;             // under the lock
 constexpr std::size_t most_sent = 16 * 1024;
+core::spinlock serving; // held by who moves signals to descriptors, one after the other
 
 receiver first_receiver;
 pthread_t first_pthread{}; // written before is_first_there
@@ -100,6 +102,16 @@ void dequeue(signal_queue &q, int signal, siginfo_t &info) noexcept {
     q.pending.store(q.pending.load(std::memory_order_relaxed) & ~set_of(signal), std::memory_order_relaxed);
 }
 
+// What was taken and not used: before those that came later.
+void put_back(signal_queue &q, const siginfo_t &info) noexcept {
+    const signal_set one = set_of(info.si_signo), pending = q.pending.load(std::memory_order_relaxed);
+    sent_signal *s = info.si_signo < SIGRTMIN && (pending & one) ? nullptr : make_sent();
+    if (!s) return;
+    s->info = info;
+    s->next = std::exchange(q.first, s);
+    q.pending.store(pending | one, std::memory_order_relaxed);
+}
+
 void forget(signal_queue &q) noexcept {
     while (sent_signal *s = q.first) {
         q.first = s->next;
@@ -117,25 +129,7 @@ void handle(receiver &r, siginfo_t &info, const sys::interruption *at) {
         if (a.sa_handler == SIG_DFL) return act_by_default(signal);
         if (a.sa_handler == SIG_IGN) return;
     }
-    struct around : running_handler {
-        receiver &r;
-        around(receiver &to, signal_set more) noexcept : r(to) {
-            outer = r.handlers;
-            blocked = r.blocked.load(std::memory_order_relaxed);
-            base = r.base;
-            call = std::exchange(r.call, nullptr);
-            r.handlers = this;
-            r.blocked.store(blocked | more, std::memory_order_relaxed);
-            r.base = reinterpret_cast<std::uintptr_t>(this);
-        }
-        ~around() {
-            r.handlers = outer;
-            r.blocked.store(blocked, std::memory_order_relaxed);
-            r.base = base;
-            r.call = call;
-        }
-    } h(r, set_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : set_of(signal)));
-    core::stop_dozing(); // in the call that it interrupts
+    const handler_runs h(r, set_of(&a.sa_mask) | (a.sa_flags & SA_NODEFER ? 0 : set_of(signal)));
     core::stop_dozing(); // in the call that it interrupts
     ++r.handled;
     if (!(a.sa_flags & SA_RESTART)) ++r.handled_without_restart;
@@ -198,7 +192,8 @@ void end_call(const receiver &r, const sys::interruption &i, bool also_if_it_can
 
 bool on_interruption(const sys::interruption &i) {
     receiver *r = interrupted_receiver();
-    if (!r) return false;
+    // In a switch the stack is one thread's, and the rest another's.
+    if (!r || core::is_protected_code(i.pc)) return false;
     leave_handlers_below(*r, i.sp);
     const bool cancelled = is_to_be_cancelled(*r);
     if ((!cancelled && !is_due(*r)) || !may_handle(*r, i)) return false;
@@ -211,6 +206,14 @@ bool on_interruption(const sys::interruption &i) {
         sys::close_signals(i);
     }
     return true;
+}
+
+// ---- The end
+
+void take_no_more(receiver &r) noexcept {
+    r.blocked.store(~signal_set{0}, std::memory_order_relaxed);
+    r.awaits.store(0, std::memory_order_relaxed);
+    close_receiver(r);
 }
 
 // ---- Fork: in the child nothing is pending, and nobody is there but who forked. Whoever opens the scheduler takes
@@ -229,6 +232,7 @@ void parent_after_fork() noexcept {
 }
 void child_after_fork() noexcept {
     listed.number = 0;
+    new (&serving) core::spinlock; // whoever served is not there
     receiver *r = receiver_here();
     forget(process);
     if (r) forget(r->sent);
@@ -237,23 +241,20 @@ void child_after_fork() noexcept {
     parent_after_fork();
 }
 
-constexpr int before_all_others = 200;
-__attribute__((constructor(before_all_others))) void stay_out_of_forks() noexcept {
+__attribute__((constructor(handlers_of_signals))) void stay_out_of_forks() noexcept {
     core::hold_timers_in_forks();
     if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
         sys::warn("no memory to prepare for fork: a child process must not use signals");
 }
 
-// After all locks have been left: the router takes them, and allocates.
+// After all locks have been left: the router takes them, and allocates. Who is not there takes nothing.
 void begin_again_in_child() noexcept {
     visit_threads(
         [](thread &t, void *own) {
             receiver &r = t.signals;
-            if (&r != own && r.context.load(std::memory_order_relaxed)) {
-                r.context.store(nullptr, std::memory_order_relaxed);
-                r.waits_at.store(nullptr, std::memory_order_relaxed);
-                r.awaits.store(0, std::memory_order_relaxed);
-            }
+            if (&r == own) return false;
+            r.waits_at.store(nullptr, std::memory_order_relaxed);
+            take_no_more(r);
             return false;
         },
         receiver_here());
@@ -289,7 +290,7 @@ void begin_signals() noexcept {
     static bool has_begun = false; // also in a child, by its parent
     if (has_begun || current_thread || sys::kernel_thread_id() != ::getpid()) return;
     has_begun = true;
-    if (!core::take_interruptions() || !sys::at_fork(nullptr, nullptr, begin_again_in_child)) return;
+    if (!core::take_interruptions() || !sys::in_children(nullptr, begin_again_in_child)) return;
     core::protect_code_at(reinterpret_cast<const void *>(&begin_signals));
     first_pthread = pthread_self();
     first_receiver.context.store(core::adopt()->native, std::memory_order_relaxed);
@@ -315,6 +316,20 @@ receiver *first_receiver_if(pthread_t t) noexcept {
                : nullptr;
 }
 
+void renew_receiver(receiver &r) noexcept {
+    static_cast<receivers_own &>(r) = {};
+    r.blocked.store(0, std::memory_order_relaxed);
+    r.awaits.store(0, std::memory_order_relaxed);
+    r.waits_at.store(nullptr, std::memory_order_relaxed);
+    r.acts_at_once.store(false, std::memory_order_relaxed);
+    r.to_be_cancelled.store(false, std::memory_order_relaxed);
+    r.handlers.store(nullptr, std::memory_order_relaxed);
+}
+
+pthread_t first_thread_handle() noexcept {
+    return is_first_there.load(std::memory_order_acquire) ? first_pthread : 0; // acquire[posix-first]
+}
+
 void open_receiver(receiver &r) noexcept { r.context.store(core::current_context(), std::memory_order_relaxed); }
 
 void close_receiver(receiver &r) noexcept {
@@ -324,6 +339,8 @@ void close_receiver(receiver &r) noexcept {
     forget(r.sent);
     lock.unlock();
 }
+
+void close_first_receiver() noexcept { take_no_more(first_receiver); }
 
 signal_set pending_for(const receiver &r) noexcept {
     return r.sent.pending.load(std::memory_order_relaxed) | process.pending.load(std::memory_order_relaxed);
@@ -358,18 +375,34 @@ void forget_pending(int signal) noexcept {
                   &signal);
 }
 
+namespace {
+
+// Has the stack been left on which this stands, now that the stack pointer is there? On the signal stack is what was
+// called last.
+bool is_left(const receiver &r, const void *what, std::uintptr_t sp) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(what);
+    const bool was_there = is_on(r.alternate, address), is_there = is_on(r.alternate, sp);
+    return was_there == is_there ? address < sp : was_there;
+}
+
+} // namespace
+
 void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept {
-    while (running_handler *h = r.handlers) {
-        if (reinterpret_cast<std::uintptr_t>(h) >= sp) break;
-        r.handlers = h->outer;
+    while (running_handler *h = r.handlers.load(std::memory_order_relaxed)) {
+        if (!is_left(r, h, sp)) break;
+        r.handlers.store(h->outer, std::memory_order_relaxed);
         r.blocked.store(h->blocked, std::memory_order_relaxed);
         r.base = h->base;
         r.call = h->call;
     }
-    if (!r.call || reinterpret_cast<std::uintptr_t>(r.call) >= sp) return;
-    do leave_call(r);
-    while (r.call && reinterpret_cast<std::uintptr_t>(r.call) < sp);
-    if (current_thread) note_cancellation(current_thread);
+    const interruptible_call *const before = r.call;
+    while (r.call && is_left(r, r.call, sp)) leave_call(r);
+    if (r.call != before && current_thread) note_cancellation(current_thread);
+    while (left_by_jump *half_done = r.half_done) {
+        if (!is_left(r, half_done, sp)) break;
+        r.half_done = half_done->outer();
+        half_done->undo();
+    }
 }
 
 void leave_call(receiver &r) noexcept {
@@ -407,6 +440,7 @@ int send(receiver &r, const siginfo_t &info) noexcept {
     const int error = enqueue(r.sent, info);
     lock.unlock();
     if (error == 0 && &r != receiver_here()) see_to(r);
+    if (error == 0 && (wanted_by_descriptors() & set_of(info.si_signo)) && serve_descriptors()) ring_router();
     return error;
 }
 
@@ -414,6 +448,7 @@ int send_to_process(const siginfo_t &info) noexcept {
     lock.lock();
     const int error = enqueue(process, info);
     lock.unlock();
+    if (wanted_by_descriptors() & set_of(info.si_signo)) (void)serve_descriptors();
     ring_router();
     return error;
 }
@@ -450,8 +485,14 @@ void take_listed(listed_receivers &to) noexcept {
     lock.unlock();
 }
 
+namespace {
+bool first_takes() noexcept {
+    return is_first_there.load(std::memory_order_relaxed) && first_receiver.context.load(std::memory_order_relaxed);
+}
+} // namespace
+
 bool visit_receivers(bool (*visit)(receiver &, void *), void *argument) noexcept {
-    if (is_first_there.load(std::memory_order_relaxed) && visit(first_receiver, argument)) return true;
+    if (first_takes() && visit(first_receiver, argument)) return true;
     struct both {
         bool (*visit)(receiver &, void *);
         void *argument;
@@ -462,6 +503,49 @@ bool visit_receivers(bool (*visit)(receiver &, void *), void *argument) noexcept
             return t.signals.context.load(std::memory_order_relaxed) && to.visit(t.signals, to.argument);
         },
         &own);
+}
+
+namespace {
+
+// From this queue into descriptors; what does not fit stays.
+void move_to_descriptors(signal_queue &q, signal_set of) noexcept {
+    while (const signal_set there = q.pending.load(std::memory_order_relaxed) & of) {
+        siginfo_t info;
+        const int signal = std::countr_zero(there) + 1;
+        lock.lock();
+        const bool is_there = q.pending.load(std::memory_order_relaxed) & set_of(signal);
+        if (is_there) dequeue(q, signal, info);
+        lock.unlock();
+        if (!is_there || put_into_descriptor(info)) continue;
+        of &= ~set_of(signal);
+        lock.lock();
+        put_back(q, info);
+        lock.unlock();
+    }
+}
+
+} // namespace
+
+bool serve_descriptors() noexcept {
+    struct served {
+        signal_set of_process; // what nobody takes
+        bool stays;
+    } s{wanted_by_descriptors(), false};
+    if (s.of_process == 0) return false;
+    serving.lock();
+    static constexpr auto move_own = [](receiver &r, served &to) {
+        const signal_set wanted = wanted_by_descriptors(),
+                         takes = ~r.blocked.load(std::memory_order_relaxed) | r.awaits.load(std::memory_order_relaxed);
+        move_to_descriptors(r.sent, wanted & ~takes);
+        to.of_process &= ~takes;
+        to.stays |= (r.sent.pending.load(std::memory_order_relaxed) & wanted) != 0;
+    };
+    if (first_takes()) move_own(first_receiver, s);
+    // Those that have not started, too: they take what is there as they start.
+    visit_threads([](thread &t, void *to) { return move_own(t.signals, *static_cast<served *>(to)), false; }, &s);
+    move_to_descriptors(process, s.of_process);
+    serving.unlock();
+    return s.stays || (process.pending.load(std::memory_order_relaxed) & wanted_by_descriptors());
 }
 
 // One that the kernel has brought to a kernel thread of the program's while it executes the program's code.

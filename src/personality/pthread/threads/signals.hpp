@@ -16,6 +16,10 @@
 
 namespace comity::posix {
 
+// Priorities of the constructors that register handlers of forks. What other libraries have registered before comes
+// after them (fork_handlers.cpp).
+constexpr int handlers_of_signals = 200, handlers_of_threads = 201;
+
 // As the kernel's: bit n - 1 is signal n.
 using signal_set = std::uint64_t;
 constexpr int number_of_signals = 64;
@@ -38,8 +42,8 @@ struct signal_queue {
 struct interruptible_call {
     timespec *limit = nullptr; // what the kernel reads as the call begins, if a handler may spoil it, so that it fails
     interruptible_call *outer = nullptr; // in which the C library has called the program, who makes this one
-    // A function of the C library: more than one system call, and the program's and our code in between. Then frames below
-    // `base` were the program's before it, and `is_ended` says that one of those calls was ended.
+    // A function of the C library: more than one system call, and the program's and our code in between. Then frames
+    // below `base` were the program's before it, and `is_ended` says that one of those calls was ended.
     bool is_librarys = false, is_ended = false;
     std::uintptr_t base = 0;
 };
@@ -52,8 +56,39 @@ struct running_handler {
     interruptible_call *call = nullptr;
 };
 
-// Who can be sent signals: one of the threads, or the program's first thread. What is not atomic is its own.
-struct receiver {
+struct receiver;
+
+// What a handler may leave by a jump while it is half done: then undo(). On its thread's stack.
+class left_by_jump {
+protected:
+    explicit left_by_jump(receiver *r) noexcept;
+    ~left_by_jump();
+
+public:
+    left_by_jump(const left_by_jump &) = delete;
+    left_by_jump &operator=(const left_by_jump &) = delete;
+    virtual void undo() noexcept = 0;
+    left_by_jump *outer() const noexcept { return outer_; }
+
+private:
+    receiver *r_;
+    left_by_jump *outer_;
+};
+
+// What a receiver alone looks at.
+struct receivers_own {
+    bool refuses_to_end = false;                            // is_asked_to_end: not now
+    std::uintptr_t base = UINTPTR_MAX;                      // frames below are the program's
+    bool forks = false;                                     // holds locks of ours outside of our code
+    interruptible_call *call = nullptr;                     // which it makes
+    left_by_jump *half_done = nullptr;                      // the innermost
+    std::uint32_t handled = 0, handled_without_restart = 0; // so far
+    stack_t alternate{nullptr, SS_DISABLE, 0};
+};
+
+// Who can be sent signals: one of the threads, or the program's first thread. Others look at what is atomic here at any
+// time, also when it has ended.
+struct receiver : receivers_own {
     std::atomic<signal_set> blocked{0}; // written by itself
     std::atomic<signal_set> awaits{0};  // what sigwait and its like wait for
     signal_queue sent;
@@ -61,15 +96,41 @@ struct receiver {
     std::atomic<const core::context *> context{nullptr}; // null: it has not started, or has ended
     std::atomic<bool> acts_at_once{false}; // upon a request to cancel it, where it runs or sleeps; written by itself
     std::atomic<bool> to_be_cancelled{false};
-    // The first thread, which the C library cancels: somebody has asked for it; it does not let it happen now.
-    std::atomic<bool> is_asked_to_end{false};
-    bool refuses_to_end = false;
-    running_handler *handlers = nullptr;                    // the innermost
-    std::uintptr_t base = UINTPTR_MAX;                      // frames below are the program's
-    bool forks = false;                                     // holds locks of ours outside of our code
-    interruptible_call *call = nullptr;                     // which it makes
-    std::uint32_t handled = 0, handled_without_restart = 0; // so far
-    stack_t alternate{nullptr, SS_DISABLE, 0};
+    std::atomic<bool> is_asked_to_end{false};         // the first thread, which the C library cancels
+    std::atomic<running_handler *> handlers{nullptr}; // the innermost; written by itself
+};
+
+inline left_by_jump::left_by_jump(receiver *r) noexcept : r_(r), outer_(r ? r->half_done : nullptr) {
+    if (r) r->half_done = this;
+}
+inline left_by_jump::~left_by_jump() {
+    if (r_) r_->half_done = outer_;
+}
+
+// While it lives, the receiver's thread is in a handler, which blocks more, and below which the program's code begins.
+class handler_runs : running_handler {
+public:
+    handler_runs(receiver &r, signal_set more) noexcept : r_(r) {
+        outer = r.handlers.load(std::memory_order_relaxed);
+        blocked = r.blocked.load(std::memory_order_relaxed);
+        base = r.base;
+        call = r.call;
+        r.call = nullptr;
+        r.handlers.store(this, std::memory_order_relaxed);
+        r.blocked.store(blocked | more, std::memory_order_relaxed);
+        r.base = reinterpret_cast<std::uintptr_t>(this);
+    }
+    ~handler_runs() {
+        r_.handlers.store(outer, std::memory_order_relaxed);
+        r_.blocked.store(blocked, std::memory_order_relaxed);
+        r_.base = base;
+        r_.call = call;
+    }
+    handler_runs(const handler_runs &) = delete;
+    handler_runs &operator=(const handler_runs &) = delete;
+
+private:
+    receiver &r_;
 };
 
 // The caller's; null: the kernel delivers its signals.
@@ -78,9 +139,12 @@ receiver *receiver_here() noexcept;
 // The first thread's signals are delivered here from now on. To be called by it, when the first other one is about to
 // be created, or before a wait that handlers end. Others call it in vain.
 void begin_signals() noexcept;
-// Of a thread: as it starts, and when it has ended.
+// Of a thread: before it is created, as it starts, and when it has ended; then again when nobody sends it anything.
+void renew_receiver(receiver &r) noexcept;
 void open_receiver(receiver &r) noexcept;
 void close_receiver(receiver &r) noexcept;
+// The first thread has left to the others: it takes nothing any more.
+void close_first_receiver() noexcept;
 
 // Is something there that it takes now?
 bool is_due(const receiver &r) noexcept;
@@ -113,13 +177,18 @@ bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept;
 // Runs handlers, on the caller, whose receiver it is, until nothing is due. In a handler of ours: for that
 // interruption.
 void deliver(receiver &r, const sys::interruption *at = nullptr);
-// Forgets handlers and calls that were left by a jump, and what was blocked. The caller's.
+// Forgets handlers and calls that were left by a jump, and what was blocked; undoes what was half done. The caller's.
 void leave_handlers_below(receiver &r, std::uintptr_t sp) noexcept;
+// Is there anything that a jump may leave?
+inline bool leaves_something(const receiver &r) noexcept {
+    return r.call || r.handlers.load(std::memory_order_relaxed);
+}
 // Forgets the call that it makes.
 void leave_call(receiver &r) noexcept;
 inline receiver *settled_receiver_here() noexcept {
     receiver *r = receiver_here();
-    if (r && r->handlers) leave_handlers_below(*r, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+    if (r && r->handlers.load(std::memory_order_relaxed))
+        leave_handlers_below(*r, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
     return r;
 }
 inline void deliver_here() {
@@ -151,6 +220,9 @@ inline bool ends_by_c_library(const receiver &r) noexcept {
     return r.is_asked_to_end.load(std::memory_order_relaxed) && !r.refuses_to_end;
 }
 
+// Does the caller, if it is a thread of ours, act upon requests to cancel it?
+bool is_open_to_cancel() noexcept;
+
 // 0, EAGAIN (too many are pending).
 int send(receiver &r, const siginfo_t &info) noexcept;
 int send_to_process(const siginfo_t &info) noexcept;
@@ -171,6 +243,9 @@ void rouse(const receiver &r) noexcept;
 void see_to(receiver &r) noexcept;
 // The same for the router, which does it again after a while.
 void see_to_once(receiver &r) noexcept;
+
+// The first thread's, or 0 before it takes signals.
+pthread_t first_thread_handle() noexcept;
 
 // Calls visit(receiver) for the first thread and all others that have started, until that returns true.
 bool visit_receivers(bool (*visit)(receiver &, void *), void *argument) noexcept;
@@ -194,36 +269,52 @@ void routing_after_fork() noexcept;
 // Whom the router is to see to. Its own from here on.
 struct listed_receivers {
     static constexpr unsigned most = 256; // beyond, one waits until it looks by itself
-    receiver *all[most];
+    receiver *all[most] = {};
     unsigned number = 0;
 };
 void take_listed(listed_receivers &to) noexcept;
 bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info);
 
+// ---- signalfd (signal_descriptors.cpp)
+
+// What is asked for there. One of these that no receiver takes is put in; false: it is not, now.
+signal_set wanted_by_descriptors() noexcept;
+bool put_into_descriptor(const siginfo_t &info) noexcept;
+// Takes those of the process', and of each receiver its own, that are blocked and not awaited. True: one is there
+// still, since somebody takes it or no descriptor has room.
+bool serve_descriptors() noexcept;
+
 // ---- Waits in which handlers run
 
 enum class signalled_wait : std::uint8_t { done, late, cancelled, signalled };
 
-// As sync::wait_at_or_cancel (or wait_at); `signalled`: a handler has run meanwhile, and it is not ready().
+// As sync::wait_at_or_cancel (or wait_at, which always spins); `signalled`: a handler has run meanwhile, and it is not
+// ready().
 template <bool cancellable, class Ready>
-signalled_wait wait_or_signal(const void *address, Ready ready, std::int64_t deadline) {
+signalled_wait wait_or_signal(const void *address, Ready ready, std::int64_t deadline, bool spins = true) {
     const auto wait = [&](auto until) {
-        if constexpr (cancellable) return sync::wait_at_or_cancel(address, until, deadline);
+        if constexpr (cancellable) return sync::wait_at_or_cancel(address, until, deadline, spins);
         return sync::wait_at(address, until, deadline) ? sync::wait_end::done : sync::wait_end::late;
     };
     receiver *r = receiver_here();
     if (!r) return static_cast<signalled_wait>(wait(ready));
+    const bool is_open = cancellable && is_open_to_cancel();
+    // A request finds who waits on a hart also without this; without a hart it is only woken.
+    const auto requested = [&]() noexcept {
+        return cancellable &&
+               (ends_by_c_library(*r) || (is_open && r->to_be_cancelled.load(std::memory_order_relaxed)));
+    };
     for (;;) {
         r->waits_at.store(address, std::memory_order_relaxed);
         const auto roused = [&]() noexcept {
-            return ready() || is_due(*r) || (cancellable && ends_by_c_library(*r));
+            return ready() || is_due(*r) || requested();
         }; // a fence between the two: seq_cst[address]
         const sync::wait_end e = wait(roused);
         r->waits_at.store(nullptr, std::memory_order_relaxed);
         const std::uint32_t seen = r->handled;
         if (is_due(*r)) deliver(*r);
         if (e != sync::wait_end::done || ready()) return static_cast<signalled_wait>(e);
-        if (cancellable && ends_by_c_library(*r)) return signalled_wait::cancelled;
+        if (requested()) return signalled_wait::cancelled;
         if (r->handled != seen) return signalled_wait::signalled;
         // What it was roused for another receiver has taken, or nothing is done about it.
     }

@@ -16,11 +16,12 @@ COMITY_NEXT_SYMBOL next<decltype(::usleep) *> next_usleep{"usleep"};
 COMITY_NEXT_SYMBOL next<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
 COMITY_NEXT_SYMBOL next<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{"clock_nanosleep"};
 
-// Does the caller hold a hart, which others can use?
-bool on_hart() noexcept {
+// Is it one of our threads, or does it hold a hart that others can use?
+bool sleeps_here() noexcept {
     come_home();
+    if (current_thread) return true;
     const core::context *c = core::current_context();
-    return c && c->on->carried && (current_thread || comity_scheduler_self());
+    return c && c->on->carried && comity_scheduler_self();
 }
 
 // True: until then; false: a handler has run.
@@ -38,6 +39,11 @@ bool sleep_until(std::int64_t deadline) {
     return true;
 }
 
+// Who spins at a lock by such calls may wait for a thread without a hart, which the kernel lets run. Two that spin
+// would give a hart to each other and keep the core from it for as long as the kernel's own time slice.
+constexpr unsigned yields_for_the_kernel = 32;
+__thread unsigned yields __attribute__((tls_model("initial-exec"))) = 0; // the thread's
+
 int interrupted(std::int64_t deadline, timespec *left) noexcept {
     if (left) {
         const std::int64_t ns = deadline - sys::now_ns();
@@ -54,35 +60,35 @@ using namespace comity::posix;
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 COMITY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec *time, timespec *left) {
-    if (!on_hart() || !is_clock(clock)) return next_clock_nanosleep.get()(clock, flags, time, left);
+    if (!sleeps_here() || !is_clock(clock)) return next_clock_nanosleep.get()(clock, flags, time, left);
     if (!is_time(time) || time->tv_sec < 0) return EINVAL;
     const bool absolute = flags & TIMER_ABSTIME;
     const std::int64_t deadline = absolute ? deadline_of(clock, *time) : comity::sys::deadline_in(nanoseconds(*time));
     return sleep_until(deadline) ? 0 : interrupted(deadline, absolute ? nullptr : left);
 }
 COMITY_INTERPOSED int nanosleep(const timespec *time, timespec *left) {
-    if (!on_hart()) return next_nanosleep.get()(time, left);
+    if (!sleeps_here()) return next_nanosleep.get()(time, left);
     const int error = clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
     if (error == 0) return 0;
     errno = error;
     return -1;
 }
 COMITY_INTERPOSED int usleep(useconds_t us) {
-    if (!on_hart()) return next_usleep.get()(us);
+    if (!sleeps_here()) return next_usleep.get()(us);
     if (sleep_until(comity::sys::deadline_in(std::int64_t{us} * 1000))) return 0;
     errno = EINTR;
     return -1;
 }
 COMITY_INTERPOSED unsigned sleep(unsigned seconds) {
-    if (!on_hart()) return next_sleep.get()(seconds);
+    if (!sleeps_here()) return next_sleep.get()(seconds);
     const std::int64_t deadline = comity::sys::deadline_in(std::int64_t{seconds} * 1'000'000'000);
     timespec left{};
     if (sleep_until(deadline)) return 0;
     interrupted(deadline, &left);
-    return static_cast<unsigned>(left.tv_sec) + (left.tv_nsec >= 500'000'000);
+    return static_cast<unsigned>(left.tv_sec);
 }
 COMITY_INTERPOSED int sched_yield() noexcept {
-    if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
+    if (!comity::core::let_others_run() || ++yields % yields_for_the_kernel == 0) comity::sys::yield_kernel_thread();
     deliver_here(); // a loop of such calls is seldom found outside of them
     return 0;
 }

@@ -56,7 +56,7 @@ std::atomic<std::uint32_t> &tellers_of(const thread *t) noexcept {
     return tellers[reinterpret_cast<std::uintptr_t>(t) / sizeof(thread) % 64];
 }
 
-__attribute__((constructor)) void at_load() noexcept {
+__attribute__((constructor(handlers_of_threads))) void at_load() noexcept {
     sys::find_all_next();
     const auto in_child = [] {
         memory_lock.unlock();
@@ -64,6 +64,15 @@ __attribute__((constructor)) void at_load() noexcept {
     };
     if (!sys::at_fork([] { memory_lock.lock(); }, [] { memory_lock.unlock(); }, in_child))
         sys::warn("no memory to prepare for fork: a child process must not create threads");
+}
+
+void renew(thread &t) noexcept {
+    static_cast<threads_own &>(t) = {};
+    t.joins.store(nullptr, std::memory_order_relaxed);
+    t.kernel_thread.store(0, std::memory_order_relaxed);
+    t.id.store(0, std::memory_order_relaxed);
+    t.stack_bottom.store(nullptr, std::memory_order_relaxed);
+    renew_receiver(t.signals);
 }
 
 thread *take_memory() noexcept {
@@ -75,12 +84,12 @@ thread *take_memory() noexcept {
         if (first) range_end.store(first + most, std::memory_order_relaxed);
         range.store(first, std::memory_order_relaxed);
     }
-    if (t)
-        free_threads = t->next_free;
-    else if (first && first + made < range_end.load(std::memory_order_relaxed))
-        t = &first[made++];
+    const bool is_new = !t && first && first + made < range_end.load(std::memory_order_relaxed);
+    if (t) free_threads = t->next_free;
+    if (is_new) t = new (&first[made++]) thread;
     memory_lock.unlock();
-    return t ? new (t) thread : nullptr;
+    if (t && !is_new) renew(*t);
+    return t;
 }
 
 void give_back_memory(thread *t) noexcept {
@@ -104,6 +113,13 @@ struct wishes {
 // Has the program changed the attributes that a thread has when it is created without?
 std::atomic<bool> default_changed{false};
 
+std::atomic<bool> real_time_was_given{false};
+bool inherits_real_time() noexcept {
+    if (current_thread || !real_time_was_given.load(std::memory_order_relaxed)) return false;
+    const int policy = sched_getscheduler(0);
+    return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
 wishes wishes_in(const pthread_attr_t *a) noexcept {
     wishes w;
     int number = 0;
@@ -114,6 +130,7 @@ wishes wishes_in(const pthread_attr_t *a) noexcept {
     if (is_explicit && pthread_attr_getschedpolicy(a, &policy) == 0 && pthread_attr_getschedparam(a, &p) == 0 &&
         (policy != SCHED_OTHER || p.sched_priority != 0)) // such a priority the C library refuses
         w.own_kernel_thread = true;
+    if (!is_explicit && inherits_real_time()) w.own_kernel_thread = true;
     cpu_set_t cpus, all;
     std::memset(&all, 0xff, sizeof all);
     if (pthread_attr_getaffinity_np(a, sizeof cpus, &cpus) == 0 && !CPU_EQUAL(&cpus, &all)) w.own_kernel_thread = true;
@@ -123,7 +140,7 @@ wishes wishes_in(const pthread_attr_t *a) noexcept {
         pthread_attr_getstack(a, &bottom, &size) == 0 && reinterpret_cast<std::uintptr_t>(bottom) + size != 0;
     if (stack_given) w.own_kernel_thread = true; // the program's memory
     (void)pthread_attr_getstacksize(a, &w.stack_size);
-    static const auto page = static_cast<std::size_t>(::getpagesize()); // what ours have
+    const auto page = static_cast<std::size_t>(::getpagesize()); // what ours have
     if (pthread_attr_getguardsize(a, &w.guard_size) == 0 && w.guard_size > page) w.own_kernel_thread = true;
 #if __GLIBC_PREREQ(2, 32)
     sigset_t mask;
@@ -138,7 +155,11 @@ wishes wishes_in(const pthread_attr_t *a) noexcept {
 wishes wishes_of(const pthread_attr_t *a) noexcept {
     if (a) return wishes_in(a);
     pthread_attr_t changed;
-    if (!default_changed.load(std::memory_order_relaxed) || pthread_getattr_default_np(&changed) != 0) return {};
+    if (!default_changed.load(std::memory_order_relaxed) || pthread_getattr_default_np(&changed) != 0) {
+        wishes w;
+        w.own_kernel_thread = inherits_real_time();
+        return w;
+    }
     const wishes w = wishes_in(&changed);
     (void)pthread_attr_destroy(&changed);
     return w;
@@ -169,7 +190,8 @@ void *run(void *data) {
     const core::context *c = core::current_context();
     if (const core::tls_block *block = c->tls) {
         t->stack_size = static_cast<std::size_t>(block->stack_top - block->stack_bottom);
-        t->stack_bottom.store(block->stack_bottom, std::memory_order_relaxed);
+        t->stack_bottom.store(block->stack_bottom, std::memory_order_release); // release[posix-stack]
+        t->id.store(block->kernel_id, std::memory_order_relaxed);
     }
     t->signals.base = reinterpret_cast<std::uintptr_t>(t->frame);
     open_receiver(t->signals);
@@ -185,17 +207,20 @@ void *run(void *data) {
 
 // May a thread that starts find no memory for its stack? Then it has it from its creation, which says so: EAGAIN.
 bool memory_may_be_missing() noexcept {
-    static const bool is_limited = sys::address_space_limit() != SIZE_MAX;
-    return is_limited || comity::contexts_were_missing();
+    return sys::made_once([] { return sys::address_space_limit() != SIZE_MAX; }) || comity::contexts_were_missing();
+}
+
+signal_set first_mask(const wishes &w) noexcept {
+    const receiver *r = w.mask_given ? nullptr : receiver_here();
+    return r ? r->blocked.load(std::memory_order_relaxed) : w.mask;
 }
 
 int create(thread *t, const wishes &w) noexcept {
     bool inside = false;
     if (!open_scheduler(inside)) return EAGAIN;
-    if (w.mask_given)
-        t->signals.blocked.store(w.mask, std::memory_order_relaxed);
-    else if (const receiver *r = receiver_here())
-        t->signals.blocked.store(r->blocked.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    t->signals.blocked.store(first_mask(w), std::memory_order_relaxed);
+    // release[posix-thread-state]: from here on its mask counts, although it has not started
+    t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_release);
     comity_thread_attr_t a{};
     a.technique = memory_may_be_missing() ? COMITY_TECHNIQUE_FULL : COMITY_TECHNIQUE_FULL_L;
     a.own_tls = 1;
@@ -220,7 +245,7 @@ int create(thread *t, const wishes &w) noexcept {
 
 // The program's first thread, as those see it who join it: it ends when it leaves to the others. If it is to be
 // cancelled, it ends as the C library has it.
-constinit thread first_thread{.state{thread::in_use}};
+constinit thread first_thread{{}, {thread::in_use}};
 
 thread *joined_as(pthread_t t) noexcept {
     thread *own = thread_of(t);
@@ -326,12 +351,14 @@ thread *thread_on(const core::context *c) noexcept {
                              : nullptr;
 }
 
+void note_real_time() noexcept { real_time_was_given.store(true, std::memory_order_relaxed); }
+
 bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept {
     memory_lock.lock();
     thread *first = range.load(std::memory_order_relaxed), *end = first + made;
     memory_lock.unlock();
     for (thread *t = first; t != end; ++t) {
-        const std::uint32_t s = t->state.load(std::memory_order_relaxed);
+        const std::uint32_t s = t->state.load(std::memory_order_acquire); // acquire[posix-thread-state]
         if ((s & thread::in_use) && !(s & thread::ended) && visit(*t, argument)) return true;
     }
     return false;
@@ -356,6 +383,7 @@ void finish(thread *t) noexcept {
     if (t->uses_robust) core::current_context()->tls->used_up = true;
     t->in_program = false; // it is not displaced from here on
     close_receiver(t->signals);
+    leave_real_time(*t);
     come_home();
     count_living(-1); // it may be the end of the process
     current_thread = nullptr;
@@ -363,6 +391,7 @@ void finish(thread *t) noexcept {
     // seq_cst[posix-alive], acq_rel[posix-thread-state]
     const std::uint32_t before = t->state.fetch_or(thread::ended, std::memory_order_seq_cst);
     while (tellers_of(t).load(std::memory_order_seq_cst) != 0) sys::yield_kernel_thread(); // seq_cst[posix-alive]
+    close_receiver(t->signals); // what they have sent meanwhile
     if (before & thread::awaited) sync::wake_all_at(t);
     if (before & thread::detached) give_back_memory(t);
     if (stays) end_with_others();
@@ -374,6 +403,7 @@ void end_first_thread(void *result) noexcept {
     (void)sys::destroy_thread_locals();
     end_keys();
     (void)sys::destroy_thread_locals(); // what the keys' destructors have made
+    close_first_receiver();
     first_thread.result = result;
     const std::uint32_t before =
         first_thread.state.fetch_or(thread::ended, std::memory_order_acq_rel); // acq_rel[posix-thread-state]
@@ -397,7 +427,6 @@ COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, vo
     say_once(said_ours, "threads run on Comity's harts");
     thread *t = take_memory();
     if (!t) return EAGAIN;
-    t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_relaxed);
     t->fn = fn;
     t->arg = arg;
     t->stack_asked = w.stack_size;

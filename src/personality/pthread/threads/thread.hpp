@@ -10,17 +10,11 @@
 
 namespace comity::posix {
 
-// What a pthread_t of such a thread points to. Such memory is never used for anything else, and lies in one range of
-// addresses, by which it is told from the C library's.
-struct alignas(64) thread {
-    // Bits of `state`.
-    static constexpr std::uint32_t in_use = 1, detached = 2, joined = 4, ended = 8, awaited = 16;
-
-    std::atomic<std::uint32_t> state{0};
+// What belongs to the thread, or to its creator before.
+struct threads_own {
     comity_thread_t *handle = nullptr;
     void *(*fn)(void *) = nullptr;
     void *arg = nullptr;
-    std::atomic<thread *> joins{nullptr}; // whose end it waits for
     // The newest cleanup handlers of both kinds; the thread's own.
     __pthread_unwind_buf_t *unwind_buffers = nullptr;
     _pthread_cleanup_buffer *cleanup_buffers = nullptr;
@@ -31,13 +25,26 @@ struct alignas(64) thread {
     bool uses_robust = false;      // mutexes
     bool slice_is_over = false;    // it was found where it could not go: it does in a call that it makes in a loop
     bool stays = false;            // it has forked this process, as whose first thread it stays until the end
-    std::uint64_t slept_until = 0; // ticks; in a call. Its own
-    // Where it runs, from its start.
-    std::atomic<void *> stack_bottom{nullptr};
-    std::size_t stack_size = 0;
+    std::uint64_t slept_until = 0; // ticks; in a call
+    std::size_t stack_size = 0;    // written before stack_bottom
     // By its attributes, 0 for nothing: what it is told of. The stack may be larger.
     std::size_t stack_asked = 0, guard_asked = 0;
     char name[16] = {};
+};
+
+// What a pthread_t of such a thread points to. Such memory is never used for anything else, and lies in one range of
+// addresses, by which it is told from the C library's. It is made once and then renewed, since others look at what is
+// atomic in it at any time.
+struct alignas(64) thread : threads_own {
+    // Bits of `state`.
+    static constexpr std::uint32_t in_use = 1, detached = 2, joined = 4, ended = 8, awaited = 16;
+
+    std::atomic<std::uint32_t> state{0};
+    std::atomic<thread *> joins{nullptr}; // whose end it waits for
+    // The kernel thread that it has to itself, while it has a policy for real time; 0: none. Written by itself.
+    std::atomic<int> kernel_thread{0};
+    std::atomic<int> id{0};                    // what gettid says; 0: what the kernel does. Written by itself
+    std::atomic<void *> stack_bottom{nullptr}; // where it runs, from its start
     struct return_unit : unit {
         core::context *c = nullptr;
     } back; // stands in the scheduler for a thread that comes back to the harts
@@ -72,6 +79,9 @@ inline pthread_t handle_of(thread *t) noexcept { return reinterpret_cast<pthread
 // The one whose function a context of the scheduler's executes, or null.
 thread *thread_on(const core::context *c) noexcept;
 
+// A kernel thread of the program's has been given a policy for real time, which threads that it creates inherit.
+void note_real_time() noexcept;
+
 // Calls visit(thread) for all that have not ended until it returns true.
 bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept;
 
@@ -105,6 +115,8 @@ struct comity_scheduler *the_scheduler() noexcept;
 bool leave_hart() noexcept;
 // A thread that has done so, or was made to by the watch, comes back to the harts. May switch.
 void come_home() noexcept;
+// The calling thread has no policy for real time any more; it comes back when it does so next.
+void leave_real_time(thread &t) noexcept;
 // The first thread has ended, and the process ends with the others.
 [[noreturn]] void end_with_others();
 // The program's first thread leaves: when all others have ended, so does the process. Who joins it has its result.

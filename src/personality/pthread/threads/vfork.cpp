@@ -13,7 +13,7 @@ namespace {
 std::atomic<pid_t> process{0};
 void note_process() noexcept { process.store(::getpid(), std::memory_order_relaxed); }
 
-__attribute__((constructor)) void note_process_at_load() noexcept {
+__attribute__((constructor(handlers_of_threads))) void note_process_at_load() noexcept {
     note_process();
     (void)sys::at_fork(nullptr, nullptr, note_process);
 }

@@ -1,0 +1,70 @@
+// Waiting for input at descriptors without a kernel thread for each who waits: harts that have nothing to do look, and
+// the kernel thread of one idle hart sleeps until there is some. README.md, "Input".
+#pragma once
+
+#include "sys/shared.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace comity::core {
+
+// What is known of a descriptor's number. Its memory stays: a report may come when nobody waits any more.
+struct descriptor {
+    std::atomic<std::uint32_t> reports{0}; // changes when there may be input; at its address who waits is woken
+    std::atomic<std::uint32_t> waiters{0}; // by who waits, from before it looks
+    std::atomic<std::uint32_t> closers{0}; // by who closes it
+    std::atomic<std::uint32_t> closed{0};  // by the same, just before
+    std::atomic<bool> is_watched{false};   // a report is due
+    std::atomic<bool> sleeps{false};       // to read from it has meant to sleep; by who reads
+    enum class kind_of : std::uint8_t { unknown, socket, other };
+    std::atomic<kind_of> kind{kind_of::unknown}; // a guess; by who uses it
+};
+
+// Null: the number is none, or too large, or there is no memory for it. Any thread.
+COMITY_SHARED descriptor *descriptor_of(int fd) noexcept;
+// The same, and null if nobody has asked for it before.
+COMITY_SHARED descriptor *known_descriptor(int fd) noexcept;
+
+// `reports` will change, once, when there is input at the descriptor, also if there is some already; whoever waits at
+// its address is woken by `wake`, which is the same for all calls, and must not switch. False: the kernel does not
+// watch it (a file), or has no memory or descriptors left. Any thread.
+COMITY_SHARED bool watch(int fd, descriptor &d, void (*wake)(const void *address)) noexcept;
+
+// Is it one that Comity itself needs to watch others? Any thread.
+COMITY_SHARED bool is_for_watching(int fd) noexcept;
+
+// ---- For whoever has nothing to do
+
+extern std::atomic<std::uint32_t> watched; // descriptors of which a report is due
+inline bool awaits_input() noexcept { return watched.load(std::memory_order_relaxed) != 0; }
+
+// Who waits for what has been reported is woken. True: there was something. Any thread without a lock; does not switch.
+COMITY_SHARED bool look_for_input() noexcept;
+// The same for harts that spin: now and then, and only if no other hart does.
+COMITY_SHARED void look_in_others_stead() noexcept;
+inline void look_for_input(unsigned turn) noexcept {
+    if (awaits_input() && turn % 16 == 0) [[unlikely]]
+        look_in_others_stead();
+}
+
+// One kernel thread at a time sleeps until there is input. Is it the caller's turn? Then it calls sleep_for_input, if
+// at all, and then end_sleeping_for_input, with the reports that it has brought.
+struct input_reports {
+    int fds[64];
+    int n = 0;
+};
+bool begin_sleeping_for_input() noexcept;
+void sleep_for_input(input_reports &brought) noexcept;
+void end_sleeping_for_input(const input_reports &brought) noexcept;
+// Who sleeps so, or is about to, wakes.
+void wake_who_sleeps_for_input() noexcept;
+// The caller does not sleep for input any more. If nobody does, and somebody waits for some, the timers' thread looks
+// for it as long as that is so.
+void note_served() noexcept;
+
+// Around a fork, after all who may arm a timer or wait.
+void input_before_fork() noexcept;
+void input_after_fork(bool in_child) noexcept;
+
+} // namespace comity::core

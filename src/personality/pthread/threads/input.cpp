@@ -1,0 +1,251 @@
+#include "personality/pthread/threads/input.hpp"
+
+#include "comity/scheduler.h"
+#include "core/displacement.hpp"
+#include "core/input.hpp"
+#include "core/runtime.hpp"
+#include "personality/pthread/threads/library_call.hpp"
+#include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/vfork.hpp"
+#include "sys/clock.hpp"
+#include "sys/errno_kept.hpp"
+#include "sys/kernel_thread.hpp"
+
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace comity::posix {
+
+namespace {
+
+// A call that takes this long has slept, and so has one after which the thread is on no hart.
+constexpr std::uint64_t asleep_us = 10;
+// How long threads that read do so without harts, once those have been missing.
+constexpr std::uint64_t without_harts_us = 500'000;
+std::atomic<std::uint64_t> without_harts_until{0}; // ticks
+
+// Threads of ours that are in calls for input. If they are more, others do not join them.
+std::atomic<std::uint32_t> in_kernel{0};
+constexpr std::uint32_t most_in_kernel = 4;
+
+std::uint64_t us_of(std::uint64_t ticks) noexcept { return ticks / core::ticks_per_us(); }
+
+bool is_on_hart() noexcept {
+    const core::context *c = core::current_context();
+    return c && c->on->carried && comity_scheduler_self() == the_scheduler();
+}
+
+// The kernel counts a socket's time limit from the begin of its own call.
+bool has_time_limit(int fd) noexcept {
+    const sys::errno_kept kept;
+    timeval limit{};
+    socklen_t size = sizeof limit;
+    return ::getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 && (limit.tv_sec != 0 || limit.tv_usec != 0);
+}
+
+using kind_of = core::descriptor::kind_of;
+kind_of find_kind(int fd, core::descriptor &d) noexcept {
+    kind_of kind = d.kind.load(std::memory_order_relaxed);
+    if (kind != kind_of::unknown) return kind;
+    const sys::errno_kept kept;
+    int type = 0;
+    socklen_t size = sizeof type;
+    kind = ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 ? kind_of::socket : kind_of::other;
+    d.kind.store(kind, std::memory_order_relaxed);
+    return kind;
+}
+
+// Until there may be input, or it cannot be told.
+signalled_wait wait_for_report(const called_file &f, core::descriptor &d) {
+    const std::uint32_t seen = d.reports.load(std::memory_order_acquire); // acquire[input-report]
+    // Who closes it has said so before it reports that.
+    if (f.is_being_closed()) return signalled_wait::done;
+    if (!core::watch(f.number(), d, sync::wake_all_at)) {
+        d.sleeps.store(false, std::memory_order_relaxed); // to the next call
+        return signalled_wait::late;
+    }
+    // The kernel's calls until here are no code of Comity's: the thread may have been displaced there.
+    come_home();
+    if (!is_on_hart()) return signalled_wait::late;
+    const auto reported = [&]() noexcept {
+        return d.reports.load(std::memory_order_acquire) != seen; // acquire[input-report]
+    };
+    core::current_context()->self.comes_in_turn = true;
+    // The hart, not the thread, spins: it looks for reports meanwhile.
+    return wait_or_signal<true>(&d.reports, reported, sys::no_deadline, false);
+}
+
+} // namespace
+
+called_file::called_file(int fd) noexcept
+    : left_by_jump(receiver_here()),
+      fd_(fd),
+      d_(core::descriptor_of(fd)),
+      closed_(d_ ? d_->closed.load(std::memory_order_relaxed) : 0),
+      moving_{d_ ? &d_->waiters : nullptr} {}
+
+called_file::~called_file() {
+    let_go();
+    const sys::errno_kept kept;
+    if (own_ >= 0) ::syscall(SYS_close, own_);
+}
+
+// Who was moved goes on with the same file, or has let it go.
+bool called_file::hold() noexcept {
+    is_held_ = true;
+    d_->waiters.fetch_add(1, std::memory_order_seq_cst); // seq_cst[input-closing]
+    closed_ = d_->closed.load(std::memory_order_relaxed);
+    if (d_->closers.load(std::memory_order_seq_cst) == 0) return true; // seq_cst[input-closing]
+    return let_go(), false;
+}
+
+void called_file::let_go() noexcept {
+    const auto n = static_cast<std::uint32_t>(std::exchange(is_held_, false)) +
+                   static_cast<std::uint32_t>(std::exchange(moving_.has_moved, false));
+    if (n != 0) d_->waiters.fetch_sub(n, std::memory_order_relaxed);
+}
+
+void called_file::undo() noexcept {
+    if (sys::comity_moving_call == &moving_) sys::comity_moving_call = nullptr;
+    core::current_context()->self.comes_in_turn = false;
+    let_go();
+    if (own_ >= 0) ::syscall(SYS_close, std::exchange(own_, -1));
+}
+
+// Whoever has closed it has raised `closed` before.
+bool called_file::is_being_closed() const noexcept {
+    return d_->closers.load(std::memory_order_seq_cst) != 0 || // seq_cst[input-closing], seq_cst[input-closed]
+           d_->closed.load(std::memory_order_relaxed) != closed_;
+}
+
+bool called_file::keep() noexcept {
+    const sys::errno_kept kept;
+    constexpr int out_of_the_way = 960;
+    own_ = ::fcntl(fd_, F_DUPFD_CLOEXEC, out_of_the_way);
+    if (own_ < 0) own_ = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+    if (own_ >= 0 && d_->closed.load(std::memory_order_relaxed) != closed_)
+        ::syscall(SYS_close, std::exchange(own_, -1));
+    return own_ >= 0;
+}
+
+input_wait::input_wait(called_file &f) : file_(f) {
+    core::descriptor *d = f.descriptor();
+    if (!d || (!d->sleeps.load(std::memory_order_relaxed) && !core::is_hart_wanted() &&
+               in_kernel.load(std::memory_order_relaxed) <= most_in_kernel))
+        return;
+    if (sys::ticks() < without_harts_until.load(std::memory_order_relaxed)) return;
+    r_ = receiver_here();
+    if (!r_ || in_vforked_child()) return;
+    test_cancel();
+    come_home();
+    if (!is_on_hart()) return;
+    handlers_ = r_->handled_without_restart;
+    deliver_here();
+    if (f.hold()) d_ = d;
+}
+
+input_wait::outcome input_wait::wait() {
+    if (r_->handled_without_restart != handlers_) return outcome::interrupted;
+    signalled_wait e = signalled_wait::late;
+    if (!has_time_limit(file_.number())) e = wait_for_report(file_, *d_);
+    core::current_context()->self.comes_in_turn = false;
+    act_upon(e);
+    const bool is_closing = file_.is_being_closed();
+    if (!is_closing && e != signalled_wait::late) return outcome::may_read;
+    d_ = nullptr;
+    const bool is_there = !is_closing || file_.keep();
+    file_.let_go(); // who closes it need not wait for the call
+    return is_there ? outcome::is_to_call : outcome::is_closed;
+}
+
+void read_without_harts() noexcept {
+    without_harts_until.store(sys::ticks() + without_harts_us * core::ticks_per_us(), std::memory_order_relaxed);
+}
+
+kernel_input::kernel_input(const called_file &f) noexcept : left_by_jump(receiver_here()), file_(f) {
+    if (!current_thread) return;
+    from_ = sys::ticks();
+    in_kernel.fetch_add(1, std::memory_order_relaxed);
+}
+
+void kernel_input::undo() noexcept {
+    std::uint32_t n = from_ != 0 ? in_kernel.load(std::memory_order_relaxed) : 0;
+    while (n != 0 && !in_kernel.compare_exchange_weak(n, n - 1, std::memory_order_relaxed)) {
+    }
+}
+
+void forget_kernel_input() noexcept { in_kernel.store(0, std::memory_order_relaxed); }
+
+kernel_input::~kernel_input() {
+    undo();
+    if (from_ == 0) return;
+    if (us_of(sys::ticks() - from_) < asleep_us && is_on_hart()) return;
+    core::descriptor *d = file_.descriptor();
+    if (!d || file_.is_closed()) return;
+    find_kind(file_.number(), *d);
+    d->sleeps.store(true, std::memory_order_relaxed);
+}
+
+bool is_socket(int fd) noexcept {
+    core::descriptor *d = core::descriptor_of(fd);
+    return d && find_kind(fd, *d) == kind_of::socket;
+}
+
+void note_not_socket(int fd) noexcept {
+    if (core::descriptor *d = core::known_descriptor(fd)) d->kind.store(kind_of::other, std::memory_order_relaxed);
+}
+
+closing::closing(int fd) noexcept {
+    is_comitys_ = core::is_for_watching(fd) && !in_vforked_child();
+    d_ = is_comitys_ ? nullptr : core::known_descriptor(fd);
+    if (!d_) return;
+    d_->closers.fetch_add(1, std::memory_order_seq_cst); // seq_cst[input-closing]
+    const auto is_held = [d = d_]() noexcept {
+        return d->waiters.load(std::memory_order_seq_cst) != 0; // seq_cst[input-closing]
+    };
+    const bool wakes = is_held();
+    if (in_vforked_child()) return;
+    d_->sleeps.store(false, std::memory_order_relaxed);
+    d_->kind.store(kind_of::unknown, std::memory_order_relaxed);
+    if (wakes) {
+        d_->reports.fetch_add(1, std::memory_order_release); // release[input-report]
+        sync::wake_all_at(&d_->reports);
+        constexpr std::int64_t longest_ns = 10'000'000;
+        const std::int64_t end = sys::deadline_in(longest_ns);
+        while (is_held() && sys::now_ns() < end) {
+            if (is_on_hart()) comity_thread_yield();
+            sys::yield_kernel_thread();
+        }
+    }
+    d_->closed.fetch_add(1, std::memory_order_relaxed);
+}
+
+closing::~closing() {
+    if (d_) d_->closers.fetch_sub(1, std::memory_order_release); // release[input-closed]
+}
+
+namespace {
+COMITY_NEXT_SYMBOL next<int (*)(int, int, int, const void *, socklen_t)> next_setsockopt{"setsockopt"};
+std::atomic<bool> low_marks_are_set{false};
+} // namespace
+
+bool has_low_mark(int fd) noexcept {
+    if (!low_marks_are_set.load(std::memory_order_relaxed)) return false;
+    const sys::errno_kept kept;
+    int mark = 1;
+    socklen_t size = sizeof mark;
+    return ::getsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &mark, &size) == 0 && mark > 1;
+}
+
+} // namespace comity::posix
+
+COMITY_INTERPOSED int setsockopt(int fd, int level, int option, const void *value, socklen_t size) noexcept {
+    using namespace comity::posix;
+    if (level == SOL_SOCKET && option == SO_RCVLOWAT) low_marks_are_set.store(true, std::memory_order_relaxed);
+    return next_setsockopt.get()(fd, level, option, value, size);
+}

@@ -1,0 +1,122 @@
+// Threads that wait for input on the harts, without a kernel thread each. README.md, "Blocking calls", 4.
+#pragma once
+
+#include "core/input.hpp"
+#include "personality/pthread/threads/signals.hpp"
+#include "sys/interruption.hpp"
+
+#include <cstdint>
+
+namespace comity::posix {
+
+// What a call by the number of a descriptor is about, to its end: the same file, also if the program closes that number
+// meanwhile.
+class called_file final : left_by_jump {
+public:
+    explicit called_file(int fd) noexcept;
+    ~called_file();
+    int number() const noexcept { return own_ >= 0 ? own_ : fd_; } // of the file
+    bool is_closed() const noexcept { return own_ >= 0; }          // the program's
+    core::descriptor *descriptor() const noexcept { return d_; }   // or null
+
+    // Who closes the descriptor waits from here on, for a little while. False: somebody closes it already.
+    bool hold() noexcept;
+    void let_go() noexcept;
+    // Is it being closed, or has it been? In between it is held.
+    bool is_being_closed() const noexcept;
+    // In between: false if it has been closed, and nobody knows whose the number is now.
+    bool keep() noexcept;
+    void undo() noexcept final;
+
+    // While it lives, the caller makes the call.
+    class in_call {
+    public:
+        explicit in_call(called_file &f) noexcept : before_(sys::comity_moving_call) {
+            if (f.d_) sys::comity_moving_call = &f.moving_;
+        }
+        ~in_call() { sys::comity_moving_call = before_; }
+        in_call(const in_call &) = delete;
+        in_call &operator=(const in_call &) = delete;
+
+    private:
+        sys::moving_call *before_;
+    };
+    // Before a call: as keep, if the thread was moved in the last one.
+    bool keep_if_moved() noexcept {
+        if (!moving_.has_moved) return true;
+        const bool is_there = !is_being_closed() || keep();
+        let_go();
+        return is_there;
+    }
+
+private:
+    int fd_, own_ = -1;
+    core::descriptor *d_;
+    bool is_held_ = false;
+    std::uint32_t closed_;
+    sys::moving_call moving_;
+};
+
+// A read of the calling thread's that would sleep. A cancellation point.
+class input_wait {
+public:
+    // May switch.
+    explicit input_wait(called_file &f);
+    // Can the thread wait on the harts? Else it makes its call.
+    explicit operator bool() const noexcept { return d_; }
+
+    enum class outcome : std::uint8_t {
+        may_read,    // there may be input: the caller looks again
+        is_to_call,  // it makes its call, which may sleep
+        interrupted, // a handler has ended the call
+        is_closed,   // the descriptor
+    };
+    // There is no input. Gives the hart to others until there is. Switches.
+    outcome wait();
+
+private:
+    called_file &file_;
+    core::descriptor *d_ = nullptr;
+    const receiver *r_ = nullptr;
+    std::uint32_t handlers_ = 0;
+};
+
+// Threads are computing that keep the harts to themselves: for a while those that read wait on kernel threads of their
+// own, so as to go on at once. Any thread.
+void read_without_harts() noexcept;
+
+// While it lives, the calling thread makes a call for input that may sleep in the kernel.
+class kernel_input final : left_by_jump {
+public:
+    explicit kernel_input(const called_file &f) noexcept;
+    ~kernel_input();
+    void undo() noexcept final;
+
+private:
+    const called_file &file_;
+    std::uint64_t from_ = 0; // ticks; 0: it is none of ours
+};
+// In the child of a fork, where nobody does it but perhaps the caller.
+void forget_kernel_input() noexcept;
+
+// While it lives, the caller closes the descriptor. Before that, who waits for its input goes another way.
+class closing {
+public:
+    explicit closing(int fd) noexcept;
+    ~closing();
+    closing(const closing &) = delete;
+    closing &operator=(const closing &) = delete;
+    explicit operator bool() const noexcept { return !is_comitys_; } // else it must not
+
+private:
+    core::descriptor *d_ = nullptr;
+    bool is_comitys_ = false;
+};
+
+// Is it a socket, as far as is known? note_not_socket: it is not.
+bool is_socket(int fd) noexcept;
+void note_not_socket(int fd) noexcept;
+// Does a read of the socket wait for more than one byte?
+bool has_low_mark(int fd) noexcept;
+
+} // namespace comity::posix

@@ -1,0 +1,97 @@
+#include "sys/input_set.hpp"
+
+#include "sys/errno_kept.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace comity::sys {
+
+namespace {
+
+void close_raw(int fd) noexcept { ::syscall(SYS_close, fd); }
+
+// The same descriptor under a high number, where there is one.
+int moved_up(int fd) noexcept {
+    constexpr rlim_t high = 960, room = 64;
+    rlimit limit{};
+    if (fd < 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 2 * room) return fd;
+    const long moved = ::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, std::min(high, limit.rlim_cur - room));
+    if (moved < 0) return fd;
+    close_raw(fd);
+    return static_cast<int>(moved);
+}
+
+bool control(int set, int what, int fd, std::uint32_t events) noexcept {
+    epoll_event e{};
+    e.events = events;
+    e.data.fd = fd;
+    return ::syscall(SYS_epoll_ctl, set, what, fd, &e) == 0;
+}
+
+} // namespace
+
+bool input_set::open() noexcept {
+    const errno_kept kept;
+    const int set = moved_up(static_cast<int>(::syscall(SYS_epoll_create1, EPOLL_CLOEXEC)));
+    const int bell = moved_up(static_cast<int>(::syscall(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK)));
+    if (set < 0 || bell < 0 || !control(set, EPOLL_CTL_ADD, bell, EPOLLIN)) {
+        if (set >= 0) close_raw(set);
+        if (bell >= 0) close_raw(bell);
+        return false;
+    }
+    bell_.store(bell, std::memory_order_relaxed);
+    set_.store(set, std::memory_order_release); // release[input-set]
+    return true;
+}
+
+void input_set::close() noexcept {
+    const errno_kept kept;
+    const int set = set_.exchange(-1, std::memory_order_relaxed), bell = bell_.exchange(-1, std::memory_order_relaxed);
+    if (set >= 0) close_raw(set);
+    if (bell >= 0) close_raw(bell);
+}
+
+// Most descriptors are watched again and again, so they stay in the set, silent in between.
+bool input_set::watch(int fd) noexcept {
+    const errno_kept kept;
+    const int set = set_.load(std::memory_order_relaxed);
+    constexpr std::uint32_t once = static_cast<std::uint32_t>(EPOLLIN) | static_cast<std::uint32_t>(EPOLLONESHOT);
+    if (control(set, EPOLL_CTL_MOD, fd, once)) return true;
+    if (errno != ENOENT) return false;
+    if (control(set, EPOLL_CTL_ADD, fd, once)) return true;
+    return errno == EEXIST && control(set, EPOLL_CTL_MOD, fd, once); // somebody was faster
+}
+
+int input_set::take(int (&reported)[most], bool sleep) noexcept {
+    const errno_kept kept;
+    const int set = set_.load(std::memory_order_relaxed), bell = bell_.load(std::memory_order_relaxed);
+    epoll_event events[most];
+    const long got = ::syscall(SYS_epoll_pwait, set, events, static_cast<int>(most), sleep ? -1 : 0, nullptr, 0);
+    if (got < 0) return errno == EINTR ? 0 : -1;
+    int n = 0;
+    for (long i = 0; i < got; ++i) {
+        if (events[i].data.fd != bell) {
+            reported[n++] = events[i].data.fd;
+        } else if (sleep) { // else it is for who sleeps
+            std::uint64_t rung = 0;
+            static_cast<void>(::syscall(SYS_read, bell, &rung, sizeof rung));
+        }
+    }
+    return n;
+}
+
+void input_set::ring() noexcept {
+    const errno_kept kept;
+    const std::uint64_t once = 1;
+    static_cast<void>(::syscall(SYS_write, bell_.load(std::memory_order_relaxed), &once, sizeof once));
+}
+
+} // namespace comity::sys
