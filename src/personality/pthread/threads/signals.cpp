@@ -259,6 +259,8 @@ void begin_again_in_child() noexcept {
         },
         receiver_here());
     if (is_any_claimed()) ring_router();
+    // To this kernel thread, the only one, the kernel brings all; a donor's has blocked it, since another took it.
+    if (receiver_here()) (void)sys::exchange_mask(0);
 }
 
 // What the calling thread, the first one, has been sent and blocked until now: its own stays its own.
