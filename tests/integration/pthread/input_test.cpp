@@ -103,6 +103,36 @@ TEST_P(input, that_comes_for_several_is_everybodys) {
     EXPECT_EQ(threads * each, got);
 }
 
+// The kernel's calls say nothing when they succeed, however often they were interrupted before, or tried.
+TEST_P(input, that_comes_after_all_leaves_errno_alone) {
+    struct sigaction quiet {
+    }, before{};
+    quiet.sa_handler = [](int) {};
+    quiet.sa_flags = SA_RESTART;
+    ASSERT_EQ(0, sigaction(SIGUSR1, &quiet, &before));
+    std::atomic<int> right{0};
+    auto hand_on = [&] {
+        for (const int error : {ERANGE, EDOM, 0}) {
+            errno = error;
+            right += e.take() == 1 && errno == error;
+            a_moment();
+            errno = error;
+            right += write(e.to_write, "x", 1) == 1 && errno == error;
+        }
+    };
+    constexpr int threads = 4;
+    std::vector<pthread_t> all;
+    for (int i = 0; i < threads; ++i) all.push_back(start(hand_on));
+    a_moment();
+    for (const pthread_t t : all) pthread_kill(t, SIGUSR1);
+    a_moment();
+    e.give();
+    for (const pthread_t t : all) pthread_join(t, nullptr);
+    EXPECT_EQ(threads * 6, right);
+    EXPECT_EQ(1, e.take());
+    sigaction(SIGUSR1, &before, nullptr);
+}
+
 TEST_P(input, is_not_waited_for_when_the_other_end_is_closed) {
     ssize_t got = -1;
     auto take = [&] { got = e.take(); };

@@ -99,9 +99,10 @@ template <class Call, class Result> bool make(Call &call, Result &result, const 
     const auto ends = [&result] { return result = -1, errno = EINTR, false; };
     const std::uint32_t &handlers = how.after == after_handler::ends ? r->handled : r->handled_without_restart;
     const std::uint32_t seen = handlers;
+    const int error_before = errno;
     std::optional<mask_for_now> masked;
     if (how.mask) masked.emplace(*r, how.mask);
-    for (;;) {
+    for (;; errno = error_before) { // who was interrupted for nothing has not been told of an error
         deliver_here();
         if (handlers != seen && how.sleeps) return ends();
         const std::uint32_t before = r->handled;
@@ -215,12 +216,10 @@ bool sleeps_for(int fd, std::size_t size) noexcept {
 template <class Number, class Call> auto within_limit_of(Number number, short events, Call call) {
     return [=, begun = std::int64_t{0}]() mutable -> decltype(call()) {
         timeval given{};
-        socklen_t size = sizeof given;
         const int fd = number();
         if (begun == 0) {
             begun = sys::now_ns();
-        } else if (::getsockopt(fd, SOL_SOCKET, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO, &given, &size) == 0 &&
-                   (given.tv_sec != 0 || given.tv_usec != 0)) {
+        } else if (has_time_limit(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO, given)) {
             pollfd p{fd, events, 0};
             const timespec limit = time_left(begun + nanoseconds({given.tv_sec, given.tv_usec * 1000}));
             const int ready = next_ppoll.get()(&p, 1, &limit, nullptr);
@@ -237,9 +236,10 @@ template <class Call> struct sockets_call {
     Call call;
     bool is_for_all = false; // also for what is no socket, of which the call is
     template <class Result> tried make(int fd, Result &result) const {
+        const int before = errno;
         result = call(fd);
-        if (result == -1 && errno == ENOTSOCK && !is_for_all) return note_not_socket(fd), tried::no_socket;
-        return result == -1 && errno == EAGAIN ? tried::would_sleep : tried::made;
+        if (result == -1 && errno == ENOTSOCK && !is_for_all) return note_not_socket(fd, before), tried::no_socket;
+        return result == -1 && errno == EAGAIN ? (errno = before, tried::would_sleep) : tried::made;
     }
 };
 // clang deduces aggregates' arguments by itself since 17 only.
@@ -393,9 +393,10 @@ static bool send_at_once(int fd, const void *from, std::size_t size, int flags, 
     if (!current_thread || size > PIPE_BUF || !is_socket(fd)) return false;
     test_cancel();
     deliver_here();
+    const int before = errno;
     sent = next_send.get()(fd, from, size, flags | MSG_DONTWAIT);
-    if (sent == -1 && errno == ENOTSOCK) note_not_socket(fd);
-    if (sent == -1 && (errno == EAGAIN || errno == ENOTSOCK)) return false;
+    if (sent == -1 && errno == ENOTSOCK) return note_not_socket(fd, before), false;
+    if (sent == -1 && errno == EAGAIN) return errno = before, false;
     const auto n = static_cast<std::size_t>(sent);
     if (sent >= 0 && n < size) {
         const ssize_t more = send(fd, static_cast<const std::byte *>(from) + n, size - n, flags | MSG_NOSIGNAL);

@@ -40,14 +40,6 @@ bool is_on_hart() noexcept {
     return c && c->on->carried && comity_scheduler_self() == the_scheduler();
 }
 
-// The kernel counts a socket's time limit from the begin of its own call.
-bool has_time_limit(int fd) noexcept {
-    const sys::errno_kept kept;
-    timeval limit{};
-    socklen_t size = sizeof limit;
-    return ::getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 && (limit.tv_sec != 0 || limit.tv_usec != 0);
-}
-
 using kind_of = core::descriptor::kind_of;
 kind_of find_kind(int fd, core::descriptor &d) noexcept {
     kind_of kind = d.kind.load(std::memory_order_relaxed);
@@ -152,7 +144,8 @@ input_wait::input_wait(called_file &f) : file_(f) {
 input_wait::outcome input_wait::wait() {
     if (r_->handled_without_restart != handlers_) return outcome::interrupted;
     signalled_wait e = signalled_wait::late;
-    if (!has_time_limit(file_.number())) e = wait_for_report(file_, *d_);
+    timeval limit{}; // the kernel counts from the begin of its own call
+    if (!has_time_limit(file_.number(), SO_RCVTIMEO, limit)) e = wait_for_report(file_, *d_);
     core::current_context()->self.comes_in_turn = false;
     act_upon(e);
     const bool is_closing = file_.is_being_closed();
@@ -191,13 +184,20 @@ kernel_input::~kernel_input() {
     d->sleeps.store(true, std::memory_order_relaxed);
 }
 
+bool has_time_limit(int fd, int option, timeval &limit) noexcept {
+    const sys::errno_kept kept;
+    socklen_t size = sizeof limit;
+    return ::getsockopt(fd, SOL_SOCKET, option, &limit, &size) == 0 && (limit.tv_sec != 0 || limit.tv_usec != 0);
+}
+
 bool is_socket(int fd) noexcept {
     core::descriptor *d = core::descriptor_of(fd);
     return d && find_kind(fd, *d) == kind_of::socket;
 }
 
-void note_not_socket(int fd) noexcept {
+void note_not_socket(int fd, int error) noexcept {
     if (core::descriptor *d = core::known_descriptor(fd)) d->kind.store(kind_of::other, std::memory_order_relaxed);
+    errno = error;
 }
 
 closing::closing(int fd) noexcept {

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include <sys/time.h>
+
 namespace comity::posix {
 
 // What a call by the number of a descriptor is about, to its end: the same file, also if the program closes that number
@@ -113,9 +115,11 @@ private:
     bool is_comitys_ = false;
 };
 
-// Is it a socket, as far as is known? note_not_socket: it is not.
+// Is it a socket, as far as is known? note_not_socket: it is not, and errno is what it was before that was found.
 bool is_socket(int fd) noexcept;
-void note_not_socket(int fd) noexcept;
+void note_not_socket(int fd, int error) noexcept;
+// Has the socket the time limit that is set by this option (SO_RCVTIMEO, SO_SNDTIMEO)?
+bool has_time_limit(int fd, int option, timeval &limit) noexcept;
 // Does a read of the socket wait for more than one byte?
 bool has_low_mark(int fd) noexcept;
 
