@@ -11,15 +11,22 @@ std::atomic<unsigned> waiting{0};
 comity::sync::wait_list list;
 
 __attribute__((noinline)) void parked_below_here(unsigned rank) {
+    volatile unsigned in_stack[] = {rank, rank + 100};
     waiting.fetch_add(1);
     list.wait([] { return go.load(); });
-    asm volatile("" ::"r"(rank));
+    asm volatile("" ::"r"(rank), "r"(in_stack[1]));
+}
+
+// Inlined, so that gdb has more than one frame at the place where the process stops.
+__attribute__((always_inline)) inline void stops_here() {
+    asm volatile("nop");
+    __builtin_trap();
 }
 
 void body(void *, unsigned rank) {
     if (rank != 0) return parked_below_here(rank);
     while (waiting.load() != 3) comity::core::let_others_run();
-    __builtin_trap();
+    stops_here();
 }
 } // namespace
 
