@@ -33,6 +33,7 @@ build: ## build everything into build/PRESET
 	@cmake --preset $(PRESET) --log-level=WARNING
 	@echo '== build: $(BUILD)'
 	@cmake --build --preset $(PRESET) --parallel $(JOBS) $(BUILD_ARGS)
+	@echo '== built: $(BUILD)/bin/comity'
 
 .PHONY: test
 test: build ## build, then run every test but those of speed

@@ -12,6 +12,7 @@
 #include "core/tls/block.hpp"
 #include "sys/cpp_library.hpp"
 #include "sys/fence.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
@@ -140,6 +141,17 @@ void child_after_fork() {
     base().child_after_fork(k);
     schedulers_around_fork(k, fork_stage::child);
     binding_after_fork(k);
+}
+
+// Under comity run --stats: where nothing was counted, that is said, by the process that comity run became and none of
+// those that it starts.
+__attribute__((destructor)) void tell_of_no_use() {
+    if (started.load(std::memory_order_relaxed) || !std::getenv("COMITY_STATS")) return;
+    const sys::options &options = sys::get_options();
+    if (options.stats && options.run_process == sys::process_id())
+        sys::warn(
+            "not used: the program called no library that Comity serves (`comity doctor PROGRAM` lists those that it "
+            "has); nothing was counted");
 }
 
 // From the beginning: handlers that are made by the start itself would be missing at a fork that comes in its middle.

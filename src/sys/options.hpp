@@ -17,6 +17,7 @@ struct options {
     unsigned harts = 1;       // as asked, else what parse_options was told; the process' own: number_of_harts()
     bool harts_given = false; // by COMITY_HARTS, rightly
     bool run = false;         // started by `comity run`
+    int run_process = 0;      // the process that `comity run --stats` became, or 0
     bool nested = false;      // are parallel regions within regions parallel? Without COMITY_NESTED: as `run`
     bool nested_given = false;
     bool own_regions = false; // are libraries told only of the parallel regions that they opened themselves?

@@ -54,6 +54,13 @@ program_report examine_program(const std::string &name) {
         report.problem = error.text;
         return report;
     }
+    if (!info.unreadable.empty()) {
+        report.problem =
+            fmt::format("{0}: may be executed but not read, so it is unknown which libraries it uses; `chmod "
+                        "+r {0}` lets comity doctor look (comity run needs no more than it has)",
+                        info.unreadable);
+        return report;
+    }
     report.interpreters = info.interpreters;
     report.obstacle = info.obstacle;
     std::string elf = info.elf_path();

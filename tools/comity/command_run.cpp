@@ -93,6 +93,7 @@ void set_environment(const run_request &request, const installation &here) {
     set("LD_PRELOAD", preload_list(here, serves_threads(request)));
     set("COMITY_RUN", "1");
     set("COMITY_PRELOAD", here.folder);
+    if (request.stats || std::getenv("COMITY_STATS")) set("COMITY_RUN_PROCESS", std::to_string(::getpid()));
     if (request.harts) set("COMITY_HARTS", *request.harts);
     if (request.bind) set("COMITY_BIND", *request.bind);
     if (request.stats) set("COMITY_STATS", "1");
@@ -123,8 +124,7 @@ int execute(const std::string &path, const std::vector<std::string> &command) {
 
 int run_program(const run_request &request) {
     if (const auto error = check_values(request)) return fail(error.code, error.text);
-    if (request.command.empty())
-        return fail(exit_usage, "which program? Its name is missing; see `comity run --help`");
+    if (request.command.empty()) return fail(exit_usage, "which program? Its name is missing; see `comity run --help`");
     clean_environment();
     const installation here = find_installation();
     if (const auto error = check_installation(here)) return fail(error.code, error.text);

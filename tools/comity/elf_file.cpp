@@ -49,6 +49,8 @@ public:
         return true;
     }
 
+    std::uint64_t size() const { return size_; }
+
     template <class T> bool read_table(std::vector<T> &table, std::uint64_t count, std::uint64_t offset) const {
         if (offset > size_ || count > (size_ - offset) / sizeof(T)) return false; // before memory is taken for it
         table.resize(count);
@@ -60,13 +62,24 @@ private:
     std::uint64_t size_ = 0;
 };
 
+std::string header_damage(std::uint64_t size) {
+    return "is damaged: its header is not whole (the file has " + std::to_string(size) + " bytes)";
+}
+
 // A native file, with its segments and its dynamic section.
 class native_elf {
 public:
     explicit native_elf(const std::string &path) : file_(path) {
         Elf64_Ehdr header;
-        if (!file_.read(&header, sizeof header, 0) || header.e_phentsize != sizeof(Elf64_Phdr)) return;
-        if (!file_.read_table(segments_, header.e_phnum, header.e_phoff)) segments_.clear();
+        if (!file_.read(&header, sizeof header, 0) ||
+            (header.e_phnum > 0 && header.e_phentsize != sizeof(Elf64_Phdr))) {
+            has_header_ = false;
+            return;
+        }
+        if (!file_.read_table(segments_, header.e_phnum, header.e_phoff)) {
+            has_header_ = false;
+            segments_.clear();
+        }
         const Elf64_Phdr *dynamic = segment(PT_DYNAMIC);
         if (!dynamic) return;
         if (!file_.read_table(dynamic_, dynamic->p_filesz / sizeof(Elf64_Dyn), dynamic->p_offset)) dynamic_.clear();
@@ -89,6 +102,19 @@ public:
         if (!file_.read(text.data(), text.size(), part->p_offset)) return {};
         text.resize(::strnlen(text.data(), text.size()));
         return text;
+    }
+
+    bool has_header() const { return has_header_; }
+
+    // What is missing at the file's end; empty if nothing.
+    std::string find_damage() const {
+        if (!has_header_) return header_damage(file_.size());
+        for (const Elf64_Phdr &part : segments_)
+            if ((part.p_type == PT_LOAD || part.p_type == PT_INTERP || part.p_type == PT_DYNAMIC) &&
+                (part.p_offset > file_.size() || part.p_filesz > file_.size() - part.p_offset))
+                return "is damaged: the file has " + std::to_string(file_.size()) +
+                       " bytes, and its header tells of more (was a copy or a download cut off?)";
+        return {};
     }
 
     bool has_dynamic_section() const { return !dynamic_.empty(); }
@@ -163,6 +189,7 @@ private:
     }
 
     open_file file_;
+    bool has_header_ = true;
     std::vector<Elf64_Phdr> segments_;
     std::vector<Elf64_Dyn> dynamic_;
     std::vector<char> strings_;
@@ -172,8 +199,14 @@ private:
 
 std::optional<elf_head> read_elf_head(const std::string &path) {
     unsigned char start[20];
-    if (!open_file(path).read(start, sizeof start, 0) || std::memcmp(start, ELFMAG, SELFMAG) != 0) return {};
+    const open_file raw(path);
+    if (!raw.read(start, SELFMAG, 0) || std::memcmp(start, ELFMAG, SELFMAG) != 0) return {};
     elf_head head;
+    if (!raw.read(start, sizeof start, 0)) {
+        head.damage = header_damage(raw.size());
+        head.lacks_header = true;
+        return head;
+    }
     head.bits = start[EI_CLASS] == ELFCLASS64 ? 64 : 32;
     head.little_endian = start[EI_DATA] == ELFDATA2LSB;
     head.machine =
@@ -181,6 +214,8 @@ std::optional<elf_head> read_elf_head(const std::string &path) {
     head.is_native = head.bits == 64 && head.little_endian && head.machine == own_machine;
     if (!head.is_native) return head;
     const native_elf file(path);
+    head.damage = file.find_damage();
+    head.lacks_header = !file.has_header();
     head.interpreter = file.interpreter();
     head.has_dynamic_section = file.has_dynamic_section();
     head.soname = file.text(DT_SONAME);

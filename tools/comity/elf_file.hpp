@@ -16,6 +16,8 @@ struct elf_head {
     bool little_endian = true;
     std::uint16_t machine = 0; // EM_...
     bool is_native = false;    // 64 bits and this program's own machine; the rest below is only read then
+    std::string damage; // "ends within ...": it is not whole, or its header is none; empty: nothing was found wrong
+    bool lacks_header = false; // the damage is such that no kernel runs the file
     std::string interpreter;   // PT_INTERP; empty for static programs and most libraries
     bool has_dynamic_section = false;
     std::string soname;

@@ -67,6 +67,7 @@ std::string first_bytes(const std::string &path, std::size_t count) {
 
 // What keeps Comity out of an ELF program, in words that follow its name.
 std::string find_obstacle(const std::string &path, const elf_head &head) {
+    if (!head.damage.empty()) return head.damage;
     if (!head.is_native)
         return fmt::format("is built for {} ({} bits), and Comity for {}", machine_name(head.machine), head.bits,
                            machine_name(native_machine()));
@@ -83,6 +84,7 @@ std::string find_obstacle(const std::string &path, const elf_head &head) {
 }
 
 program_error inspect_elf(const std::string &path, const elf_head &head, program_info &info) {
+    if (head.lacks_header) return {exit_cannot_run, fmt::format("{}: {}", path, head.damage)};
     info.obstacle = find_obstacle(path, head);
     info.loader = head.interpreter;
     info.has_own_library_paths = !head.rpath.empty() || !head.runpath.empty();
@@ -143,7 +145,10 @@ program_error inspect_program(const std::string &path, program_info &info) {
     info.path = path;
     std::string at = path;
     for (int depth = 0; depth <= most_interpreters; ++depth) {
-        if (::access(at.c_str(), R_OK) != 0) return {}; // may be executed but not looked into: nothing is known
+        if (::access(at.c_str(), R_OK) != 0) { // may be executed but not looked into
+            info.unreadable = at;
+            return {};
+        }
         if (const auto head = read_elf_head(at)) return inspect_elf(at, *head, info);
         const auto words = read_shebang(at);
         if (words.empty()) {

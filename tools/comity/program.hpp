@@ -23,6 +23,7 @@ struct program_info {
     std::string path;
     std::vector<std::string> interpreters; // of a #! script: the chain of interpreters, the last of which is ELF
     std::string obstacle;                  // why Comity cannot be loaded into it: "is statically linked"; or empty
+    std::string unreadable;                // where the rest is unknown: the file that may be executed but not read
     std::string loader;                    // PT_INTERP of the ELF file at the end of the chain
     bool has_own_library_paths = false;    // RPATH or RUNPATH in that file
 

@@ -1,8 +1,10 @@
 """comity bench: finds the harness and the programs of an installation or a build folder, and hands on what was asked."""
 import os
+import subprocess
+import sys
 import unittest
 
-from cli_case import cli_case
+from cli_case import SOURCE, cli_case
 
 HARNESS = "import sys\nprint(sys.argv[1:])\nsys.exit(3)\n"  # a stand-in
 
@@ -53,6 +55,16 @@ class bench(cli_case):
         self.place("prefix/bench/support/rate", "#!/bin/sh\n")
         words = eval(self.run_comity("bench", "--list").stdout)
         self.assertEqual(words[2:], ["--build", self.prefix, "--programs", f"{self.prefix}/bench", "--suite", "threads", "--list"])
+
+    def test_a_reader_that_has_enough_gets_no_traceback(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            result = subprocess.run([sys.executable, "-B", os.path.join(SOURCE, "bench/run.py"), "--list"], stdout=writer,
+                                    stderr=subprocess.PIPE, text=True, timeout=60)
+        finally:
+            os.close(writer)
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
 
     def test_bad_words_are_answered_before_anything_runs(self):
         for words, text in ((["threds"], "threds"), (["--repeats", "0"], "0"), (["--repeats", "many"], "many"), (["--onyl"], "--onyl")):

@@ -2,6 +2,7 @@
 import glob
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -183,6 +184,24 @@ class programs(doctor_case):
         self.assertEqual(self.examine(static)["program"]["obstacle"], "is statically linked")
         self.assertIn("no such file", self.examine("/no/such", code=1)["program"]["problem"])
         self.assertIn("stands aside", self.run_comity("doctor", static).stdout)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+    def test_a_program_that_may_not_be_read_is_explained(self):
+        os.chmod(self.folder, 0o755)
+        program = self.build("unreadable", "int main(void) { return 7; }")
+        os.chmod(program, 0o111)
+        said = [subprocess.run([self.comity, *words, program], capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
+                for words in (("doctor", "--json"), ("doctor",), ("run",))]
+        self.assertEqual([result.returncode for result in said], [1, 1, 7])
+        self.assertIn(f"{program}: may be executed but not read", json.loads(said[0].stdout)["program"]["problem"])
+        self.assertIn(f"`chmod +r {program}`", said[1].stdout)
+        self.assertNotIn("No parallel library found", said[1].stdout)
+
+    def test_a_truncated_program_is_called_damaged(self):
+        with open(self.path("cut"), "wb") as file:
+            file.write(read(shutil.which("true"))[:3000])
+        os.chmod(self.path("cut"), 0o755)
+        self.assertIn("is damaged: the file has 3000 bytes", self.examine(self.path("cut"))["program"]["obstacle"])
 
     def test_an_interpreter_comes_with_advice(self):
         script = self.write("python-script", f"#!{os.path.realpath('/usr/bin/python3')}\n")

@@ -199,6 +199,10 @@ class programs_that_cannot_run(cli_case):
             os.chmod(self.path("damaged"), 0o755)
             result = self.run_comity("run", self.path("damaged"))
             self.assertNotEqual(result.returncode, 0)
+            self.assertIn("damaged: is damaged: ", result.stderr)
+            self.assertIn(f" {cut} bytes", result.stderr)
+            if cut < 64:
+                self.expect(result, 126, out="", err="is damaged: its header is not whole")
             if result.returncode < 0:  # the kernel accepted it and the program died by itself, without Comity's doing
                 self.assertGreaterEqual(cut, 64)
 

@@ -27,6 +27,18 @@ def run(program, *arguments, before=None, **variables):
     return done
 
 
+class statistics(unittest.TestCase):
+    def test_a_program_that_does_not_use_comity_is_told_so_in_one_line(self):
+        became = "export COMITY_RUN_PROCESS=$$; (true); env true; exec env true"
+        done = run("sh", "-c", became, COMITY_STATS="1")
+        self.assertEqual((done.returncode, len(done.complaints)), (0, 1), done.stderr)
+        self.assertRegex(done.stderr, "^comity: not used: ")
+        self.assertEqual(run("sh", "-c", became).stderr, "")
+        used = run("sh", "-c", f"export COMITY_RUN_PROCESS=$$; exec {trouble} show", COMITY_STATS="1")
+        self.assertEqual(len(used.complaints), 1, used.stderr)
+        self.assertRegex(used.stderr, "^comity: harts 2")
+
+
 class bad_values(unittest.TestCase):
     """One line that names the variable and the value, then the default."""
 

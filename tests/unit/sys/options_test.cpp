@@ -65,6 +65,7 @@ TEST(options, good_values_are_taken) {
                    {"COMITY_TEAM_TREE", "no"},
                    {"COMITY_STALL_MS", "60000"},
                    {"COMITY_STACK_SIZE", "64K"},
+                   {"COMITY_RUN_PROCESS", "1"},
                    {"COMITY_PRELOAD", "/lib/comity"}},
                   {}};
     const options o = e.parse();
