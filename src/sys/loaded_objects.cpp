@@ -45,6 +45,28 @@ const char *file_around(const void *address) noexcept {
     return object ? object->l_name : "the program";
 }
 
+bool some_object_needs(bool (*is_such)(const char *library)) noexcept {
+    return ::dl_iterate_phdr(
+               [](dl_phdr_info *object, std::size_t, void *argument) {
+                   const auto is_such = reinterpret_cast<bool (*)(const char *)>(argument);
+                   for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+                       if (object->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+                       const auto *entries =
+                           reinterpret_cast<const ElfW(Dyn) *>(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
+                       std::uintptr_t names = 0;
+                       for (const auto *e = entries; e->d_tag != DT_NULL; ++e)
+                           if (e->d_tag == DT_STRTAB) names = e->d_un.d_ptr;
+                       if (names < object->dlpi_addr)
+                           names += object->dlpi_addr; // the kernel's own object is not relocated
+                       for (const auto *e = entries; names && e->d_tag != DT_NULL; ++e)
+                           if (e->d_tag == DT_NEEDED && is_such(reinterpret_cast<const char *>(names + e->d_un.d_val)))
+                               return 1;
+                   }
+                   return 0;
+               },
+               reinterpret_cast<void *>(is_such)) != 0;
+}
+
 void describe_code(const void *address, char *buffer, std::size_t size) noexcept {
     Dl_info found{};
     void *object = nullptr;

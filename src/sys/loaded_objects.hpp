@@ -25,6 +25,10 @@ COMITY_SHARED const void *library_around(const void *address) noexcept;
 // The file of the shared library that contains this address; "the program" where none does. Until it is unloaded.
 COMITY_SHARED const char *file_around(const void *address) noexcept;
 
+// Does a loaded object name such a library among those that it is linked with (DT_NEEDED)? Takes the dynamic linker's
+// lock.
+COMITY_SHARED bool some_object_needs(bool (*is_such)(const char *library)) noexcept;
+
 // Where an instruction is, for people: "function (file+0x1a2b)", without the function where the file does not export
 // it; `addr2line -e file 0x1a2b` says more. Terminated and cut like format_text. Takes the dynamic linker's lock.
 COMITY_SHARED void describe_code(const void *address, char *buffer, std::size_t size) noexcept;

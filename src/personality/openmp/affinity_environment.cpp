@@ -261,6 +261,17 @@ void keep_only(place_list &list, const cpu_set &usable) {
     std::erase_if(list, [](const cpu_set &place) { return place.empty(); });
 }
 
+unusable leave_out_what_is_not(place_list &list, const cpu_set &usable) {
+    unusable left_out;
+    for (const cpu_set &place : list)
+        for (int cpu = place.next(); cpu >= 0; cpu = place.next(cpu + 1))
+            if (!usable.has(cpu) && left_out.processors++ == 0) left_out.first = cpu;
+    const std::size_t before = list.size();
+    keep_only(list, usable);
+    left_out.places = static_cast<unsigned>(before - list.size());
+    return left_out;
+}
+
 // ---- All together
 
 class affinity_reader {
@@ -351,6 +362,10 @@ private:
                      "modifiers and compact, scatter, balanced, explicit with a proclist, none or disabled", "none");
             return false;
         }
+        if (found.type == kmp_affinity::kind::explicit_list && found.places.empty())
+            complain("KMP_AFFINITY", "with a processor that the process may use", "none");
+        else if (found.left_out.processors)
+            tell_of_rest("KMP_AFFINITY", text, found.places, found.left_out);
         disabled_ = found.type == kmp_affinity::kind::disabled;
         if (found.type == kmp_affinity::kind::balanced) bind_of_list_ = 4;
         list = std::move(found.places);
@@ -368,12 +383,15 @@ private:
     bool gomp(place_list &list) {
         const char *text = look_up_("GOMP_CPU_AFFINITY");
         if (!text || disabled_) return false;
-        if (!read_cpu_list(text, list)) {
+        unusable left_out;
+        if (!read_cpu_list(text, sys::machine(), list, left_out)) {
             complain("GOMP_CPU_AFFINITY", "a list of processors such as 0 3 4-15:2", "no places");
             return false;
         }
-        keep_only(list, all_of(sys::machine()));
-        if (list.empty()) complain("GOMP_CPU_AFFINITY", "with a processor that the process may use", "no places");
+        if (list.empty())
+            complain("GOMP_CPU_AFFINITY", "with a processor that the process may use", "no places");
+        else if (left_out.processors)
+            tell_of_rest("GOMP_CPU_AFFINITY", text, list, left_out);
         return !list.empty();
     }
 
@@ -417,20 +435,21 @@ bool read_kmp_affinity(const char *text, const sys::topology &machine, kmp_affin
     found.type = words.type;
     if (words.type == k::explicit_list) {
         found.places = std::move(words.listed);
-        keep_only(found.places, all_of(machine));
+        found.left_out = leave_out_what_is_not(found.places, all_of(machine));
     } else if (words.type == k::compact || words.type == k::scatter || words.type == k::balanced) {
         found.places = places_in_order(machine, words);
     }
-    return words.type != k::explicit_list || !found.places.empty();
+    return true;
 }
 
-bool read_cpu_list(const char *text, place_list &places) {
+bool read_cpu_list(const char *text, const sys::topology &machine, place_list &places, unusable &left_out) {
     cursor at(text);
     std::vector<int> cpus;
     do {
         if (!read_range(at, cpus)) return false;
     } while (at.sign(',') || !at.at_end());
     for (const int cpu : cpus) places.emplace_back().add(cpu);
+    left_out = leave_out_what_is_not(places, all_of(machine));
     return true;
 }
 

@@ -20,10 +20,12 @@ struct kmp_affinity {
     enum class kind : std::uint8_t { not_said, none, disabled, compact, scatter, balanced, explicit_list };
     kind type = kind::not_said;
     place_list places;
+    unusable left_out; // of the proclist
 };
 bool read_kmp_affinity(const char *text, const sys::topology &machine, kmp_affinity &found);
 
-// "0 3 1-2 4-15:2": a place for each processor.
-bool read_cpu_list(const char *text, place_list &places);
+// "0 3 1-2 4-15:2": a place for each processor, but for those that the machine does not have, or the process may not
+// use.
+bool read_cpu_list(const char *text, const sys::topology &machine, place_list &places, unusable &left_out);
 
 } // namespace comity::openmp

@@ -47,7 +47,7 @@ void write_cpus(const sys::cpu_set &cpus, char *text, std::size_t size) noexcept
 }
 
 // The field's value, undecorated.
-void value_of(char letter, char *text, std::size_t size) noexcept {
+void value_of(char letter, char *text, std::size_t size, const abi_traits &abi) noexcept {
     const thread *t = self;
     const thread *parent = t->team->parent;
     switch (letter) {
@@ -73,7 +73,10 @@ void value_of(char letter, char *text, std::size_t size) noexcept {
         sys::format_text(text, size, "%d", sys::process_id());
         break;
     case 'i':
-        sys::format_text(text, size, "%llu", static_cast<unsigned long long>(sys::thread_identity()));
+        if (abi.displays_as_llvm)
+            sys::format_text(text, size, "%d", sys::kernel_thread_id());
+        else
+            sys::format_text(text, size, "0x%llx", static_cast<unsigned long long>(sys::thread_identity()));
         break;
     case 'H': {
         char host[65] = "node";
@@ -113,13 +116,13 @@ char letter_of(const char *&format) noexcept {
 }
 
 // %[0][.][width]field: a dot aligns to the right, a zero (with it) fills with zeros.
-void add_field(output &out, const char *&format) noexcept {
+void add_field(output &out, const char *&format, const abi_traits &abi) noexcept {
     const bool zeros = *format == '0' && (++format, true);
     const bool right = *format == '.' && (++format, true);
     std::size_t width = 0;
     while (*format >= '0' && *format <= '9') width = width * 10 + static_cast<std::size_t>(*format++ - '0');
     char text[1024]; // a list of processors may be long
-    value_of(letter_of(format), text, sizeof text);
+    value_of(letter_of(format), text, sizeof text, abi);
     const std::size_t length = std::strlen(text);
     const std::size_t padding = width > length ? width - length : 0;
     const bool negative = right && zeros && *text == '-'; // the sign stands before the zeros
@@ -144,7 +147,7 @@ void set_affinity_format(const char *format, std::size_t length) noexcept {
     lock.unlock();
 }
 
-std::size_t format_affinity(char *buffer, std::size_t size, const char *format) noexcept {
+std::size_t format_affinity(char *buffer, std::size_t size, const char *format, const abi_traits &abi) noexcept {
     output out{buffer, size};
     while (*format) {
         if (*format != '%') {
@@ -153,7 +156,7 @@ std::size_t format_affinity(char *buffer, std::size_t size, const char *format) 
             out.add("%", 1);
             format += 2;
         } else {
-            add_field(out, ++format);
+            add_field(out, ++format, abi);
         }
     }
     if (size) buffer[out.length < size ? out.length : size - 1] = 0;
@@ -163,7 +166,7 @@ std::size_t format_affinity(char *buffer, std::size_t size, const char *format) 
 void print_affinity(const char *format, const abi_traits &abi) noexcept {
     char line[1024];
     std::size_t length =
-        format_affinity(line, sizeof line - 1, format && *format ? format : affinity_format(abi.affinity_format));
+        format_affinity(line, sizeof line - 1, format && *format ? format : affinity_format(abi.affinity_format), abi);
     if (length > sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';
     if (abi.displays_on_output)

@@ -12,7 +12,7 @@ const char *affinity_format(const char *otherwise) noexcept;
 void set_affinity_format(const char *format, std::size_t length) noexcept; // cut at 255 characters
 
 // The line about the caller, cut to `size` with its end; returns the length it wants.
-std::size_t format_affinity(char *buffer, std::size_t size, const char *format) noexcept;
+std::size_t format_affinity(char *buffer, std::size_t size, const char *format, const abi_traits &abi) noexcept;
 // The same on standard error or output. With a null format: as affinity_format.
 void print_affinity(const char *format, const abi_traits &abi) noexcept;
 

@@ -13,6 +13,7 @@
 #include "model/spmd/team.hpp"
 #include "personality/openmp/affinity_environment.hpp"
 #include "personality/openmp/affinity_format.hpp"
+#include "personality/openmp/memory.hpp"
 #include "personality/openmp/places.hpp"
 #include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
@@ -57,10 +58,14 @@ bool to_number(word w, long least, long most, long &number) noexcept {
     return true;
 }
 
+// Every form that libgomp or libomp has.
 bool to_flag(word w, bool &flag) noexcept {
-    const bool yes = w.is("true") || w.is("yes") || w.is("on") || w.is("1");
-    if (!yes && !w.is("false") && !w.is("no") && !w.is("off") && !w.is("0")) return false;
-    flag = yes;
+    static constexpr const char *yes[] = {"true", "t", ".true.", ".t.", "yes", "y", "on", "1", "enabled"};
+    static constexpr const char *no[] = {"false", "f", ".false.", ".f.", "no", "n", "off", "0", "disabled"};
+    const auto is = [w](const char *text) { return w.is(text); };
+    const bool is_yes = std::any_of(std::begin(yes), std::end(yes), is);
+    if (!is_yes && std::none_of(std::begin(no), std::end(no), is)) return false;
+    flag = is_yes;
     return true;
 }
 
@@ -135,6 +140,7 @@ void reader::num_threads() noexcept {
     unsigned values[process_icvs::list_size];
     const auto one = [&](word w) {
         long value;
+        if (listed > 0 && w.size() == 0 && !*w.end) return true; // "3,": as in libomp
         if (!to_number(w, 1, LONG_MAX, value)) return false;
         cut |= value > long{most_ranks};
         if (listed < process_icvs::list_size)
@@ -393,8 +399,15 @@ void read_again() {
     if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
 }
 
+// Is the library's file, but for its version, of this name?
+bool is_of(const char *library, const char *name) noexcept {
+    const std::size_t length = std::strlen(name);
+    return !std::strncmp(library, name, length) && (library[length] == '.' || library[length] == '-');
+}
+
 void use_first() noexcept {
     read_again();
+    display_environment_as_asked(true);
     if (sys::get_options().verbose)
         sys::warn("OpenMP: served, by %s", sys::file_around(reinterpret_cast<const void *>(&use_first)));
 }
@@ -407,21 +420,33 @@ __attribute__((constructor)) void read_at_start() noexcept {
     if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
     core::protect_code_at(reinterpret_cast<const void *>(&read_at_start));
     hash_at_load = hash_variables();
-    const char *text = look_up_securely("OMP_DISPLAY_ENV");
-    if (!text) return;
-    bool show = false;
-    if (whole(text).is("verbose"))
-        display_environment(true);
-    else if (!to_flag(whole(text), show))
-        sys::warn("OMP_DISPLAY_ENV=\"%s\": not true, false or verbose; using false", text);
-    else if (show)
-        display_environment(false);
+    read_allocator();
+    display_environment_as_asked(false);
 }
 
 } // namespace
 
 void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept {
     reader(into, look_up).read_all(nested);
+}
+
+void display_environment_as_asked(bool is_in_use) noexcept {
+    static bool is_done = false; // first while the library is loaded, then in `refreshing`
+    const char *text = look_up_securely("OMP_DISPLAY_ENV");
+    if (!text || is_done) return;
+    bool show = false;
+    const bool verbose = whole(text).is("verbose");
+    if (!verbose && !to_flag(whole(text), show)) {
+        is_done = true;
+        sys::warn("OMP_DISPLAY_ENV=\"%s\": not true, false or verbose; using false", text);
+        return;
+    }
+    if (!verbose && !show) return;
+    const bool llvm = sys::some_object_needs([](const char *l) { return is_of(l, "libomp") || is_of(l, "libiomp5"); });
+    const bool gcc = sys::some_object_needs([](const char *l) { return is_of(l, "libgomp"); });
+    if (gcc || (is_in_use && !llvm)) display_environment(gcc_abi, verbose);
+    if (llvm) display_environment(llvm_abi, verbose);
+    is_done = gcc || llvm || is_in_use;
 }
 
 void refresh_environment() noexcept { refreshing.run(use_first); }

@@ -1,6 +1,7 @@
 // The OMP_* environment variables (OpenMP 5.1, chapter 6).
 #pragma once
 
+#include "personality/openmp/abi_traits.hpp"
 #include "personality/openmp/icv.hpp"
 
 namespace comity::openmp {
@@ -17,7 +18,11 @@ void read_environment(process_icvs &into, look_up_function look_up, bool nested)
 // needs them), or read them only then. Any thread; never switches.
 void refresh_environment() noexcept;
 
-// What OMP_DISPLAY_ENV and omp_display_env print, on standard error.
-void display_environment(bool verbose) noexcept;
+// What OMP_DISPLAY_ENV and omp_display_env print, on standard error, in the form of the ABI's original.
+void display_environment(const abi_traits &abi, bool verbose) noexcept;
+
+// What OMP_DISPLAY_ENV asks for, in the form of each library that something in the process is linked with. When the
+// library is loaded; and, if there was none such yet, at the first use, in gcc's form if there still is none.
+void display_environment_as_asked(bool is_in_use) noexcept;
 
 } // namespace comity::openmp

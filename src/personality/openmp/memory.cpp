@@ -294,13 +294,13 @@ bool parse_allocator(const char *text, std::uintptr_t &handle) noexcept {
     return handle != null_allocator;
 }
 
-__attribute__((constructor)) void read_allocator() noexcept {
+} // namespace
+
+void read_allocator() noexcept {
     const char *text = ::secure_getenv("OMP_ALLOCATOR");
     if (text && !parse_allocator(text, process.initial.allocator))
         sys::warn("OMP_ALLOCATOR=\"%s\": not an allocator, nor a memory space with traits; using default_mem_alloc",
                   text);
 }
-
-} // namespace
 
 } // namespace comity::openmp

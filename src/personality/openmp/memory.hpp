@@ -18,6 +18,9 @@ struct allocator_trait { // as omp_alloctrait_t
     std::uintptr_t value;
 };
 
+// OMP_ALLOCATOR, once, when the library is loaded.
+void read_allocator() noexcept;
+
 bool is_memory_space(std::uintptr_t space) noexcept;
 allocator_handle allocator_of_space(std::uintptr_t space) noexcept; // the predefined one
 

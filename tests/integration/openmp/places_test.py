@@ -111,6 +111,21 @@ class dealing(unittest.TestCase):
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
                     self.assertIn(f'comity: {variable}="{value}": not ', done.stderr)
 
+    def test_processors_that_are_left_out_are_told_once(self):
+        if shown(1, OMP_PLACES="threads(3)") != [("0", "0", "3", "0")]:
+            self.skipTest("no hwloc here")
+        for variable, value, places, what in (
+                ("GOMP_CPU_AFFINITY", "7 9 0-4:2", ["7", "0", "2"], "processor 9; using the rest (4 of 5 places)"),
+                ("GOMP_CPU_AFFINITY", "8-10,1", ["1"], "processor 8 and 2 more; using the rest (1 of 4 places)"),
+                ("KMP_AFFINITY", "explicit,proclist=[3,8,{4,6,99}]", ["3", "4,6"], "processor 8 and 1 more; using the rest (2 of 3 places)")):
+            with self.subTest(variable=variable, value=value):
+                done = run("show", str(len(places)), HWLOC_SYNTHETIC=EIGHT, **{variable: value})
+                self.assertEqual([line.split()[4] for line in done.stdout.splitlines()], places)
+                self.assertEqual(done.stderr, f'comity: {variable}="{value}": the process may not use {what}\n')
+        for variable, value, instead in (("GOMP_CPU_AFFINITY", "8 9", "no places"), ("KMP_AFFINITY", "explicit,proclist=[8,9]", "none")):
+            done = run("show", "2", HWLOC_SYNTHETIC=EIGHT, **{variable: value})
+            self.assertEqual(done.stderr, f'comity: {variable}="{value}": not with a processor that the process may use; using {instead}\n')
+
     def test_the_standards_variables_win(self):
         done = run("show", "2", HWLOC_SYNTHETIC=EIGHT, KMP_AFFINITY="scatter", OMP_PROC_BIND="close", OMP_PLACES="threads")
         self.assertEqual([line.split()[1] for line in done.stdout.splitlines()], ["0", "1"])

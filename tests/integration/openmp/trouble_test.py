@@ -56,7 +56,7 @@ class bad_values(unittest.TestCase):
         self.expect(None)
 
     def test_num_threads(self):
-        for value in ("0", "-3", "", " ", "abc", "4,,2", "4,", ",4", "3x", "1e9", "99999999999999999999", "2;3"):
+        for value in ("0", "-3", "", " ", "abc", "4,,2", ",", ",4", "3x", "1e9", "99999999999999999999", "2;3"):
             with self.subTest(value):
                 self.expect(re.escape(f'OMP_NUM_THREADS="{value}": not a list of whole numbers'), OMP_NUM_THREADS=value)
 
@@ -154,6 +154,12 @@ class good_values(unittest.TestCase):
     def test_each_has_its_effect(self):
         self.expect("threads 5 ", OMP_NUM_THREADS="5")
         self.expect("threads 4 schedule 2,1 levels 255", OMP_NUM_THREADS=" 4 , 2 ")
+        self.expect("threads 3 ", OMP_NUM_THREADS="3, ")
+        self.expect("threads 3 schedule 2,1 levels 255", OMP_NUM_THREADS="3,2,")
+        for value in (".T.", ".true.", "t", "Y", "enabled", " TRUE "):
+            self.expect("nested 1", OMP_NESTED=value)
+        for value in (".F.", ".false.", "F", "n", "disabled"):
+            self.expect("nested 0", OMP_NESTED=value)
         self.expect("schedule 3,7 ", OMP_SCHEDULE="GUIDED, 7")
         self.expect("schedule 1,0 ", OMP_SCHEDULE="nonmonotonic:static")
         self.expect("schedule 2,1 ", OMP_SCHEDULE="dynamic")

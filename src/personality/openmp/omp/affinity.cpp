@@ -56,7 +56,7 @@ std::size_t omp_get_affinity_format(char *buffer, std::size_t size) noexcept {
 }
 
 std::size_t omp_capture_affinity(char *buffer, std::size_t size, const char *format) noexcept {
-    return format_affinity(buffer, size, format && *format ? format : affinity_format(abi.affinity_format));
+    return format_affinity(buffer, size, format && *format ? format : affinity_format(abi.affinity_format), abi);
 }
 
 void omp_display_affinity(const char *format) noexcept { print_affinity(format, abi); }

@@ -147,7 +147,7 @@ void omp_set_teams_thread_limit(int limit) noexcept {
 }
 int omp_get_teams_thread_limit() noexcept { return process.teams_thread_limit.load(std::memory_order_relaxed); }
 
-void omp_display_env(int verbose) noexcept { display_environment(verbose); }
+void omp_display_env(int verbose) noexcept { display_environment(abi, verbose); }
 
 // Nothing is held that must be given up for a while: idle contexts cost no core.
 int omp_pause_resource(omp_pause_resource_t kind, int) noexcept {

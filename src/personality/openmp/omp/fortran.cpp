@@ -180,7 +180,7 @@ COMITY_OMP void omp_display_affinity_(const char *format, std::size_t length) no
 
 COMITY_OMP i32 omp_capture_affinity_(char *buffer, const char *format, std::size_t size, std::size_t length) noexcept {
     char line[1024];
-    const std::size_t wanted = format_affinity(line, sizeof line, format_text(format, length).or_default());
+    const std::size_t wanted = format_affinity(line, sizeof line, format_text(format, length).or_default(), abi);
     std::size_t copied = wanted < sizeof line ? wanted : sizeof line - 1;
     copied = copied < size ? copied : size;
     std::memcpy(buffer, line, copied);
