@@ -1,7 +1,10 @@
 #include "core/overflow.hpp"
 
+#include "core/carrier.hpp"
 #include "core/context.hpp"
 #include "core/tls/block.hpp"
+#include "sys/interruption.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/signals.hpp"
@@ -17,16 +20,59 @@ constexpr std::size_t signal_stack_size = std::size_t{64} << 10; // AVX-512 fram
 
 std::atomic<name_fn> namer{nullptr};
 
-void on_fault(int signal, siginfo_t *info, void *) {
-    if (const context *c = overflowed_at(info->si_addr)) {
-        const sys::stack_memory &stack = c->tls ? c->tls->stack : c->stack;
-        const name_fn name_of = namer.load(std::memory_order_relaxed);
-        const char *name = name_of ? name_of(c) : nullptr;
-        const bool named = name && *name;
-        sys::warn("stack overflow in context %u%s%s%s, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or "
-                  "COMITY_STACK_SIZE higher, or create the thread with a larger stack",
-                  c->id, named ? " (\"" : "", named ? name : "", named ? "\")" : "", stack.size() / 1024);
-    }
+struct quoted { // the name of what runs on the context, or nothing
+    const char *before = "", *name = "", *after = "";
+};
+quoted name_of(const context *c) noexcept {
+    const name_fn give = namer.load(std::memory_order_relaxed);
+    const char *name = give ? give(c) : nullptr;
+    return name && *name ? quoted{" (\"", name, "\")"} : quoted{};
+}
+
+void report(const context *c, const sys::stack_memory &stack) noexcept {
+    const quoted n = name_of(c);
+    sys::warn("stack overflow in context %u%s%s%s, which has %zu KiB; set OMP_STACKSIZE (OpenMP threads) or "
+              "COMITY_STACK_SIZE higher, or create the thread with a larger stack",
+              c->id, n.before, n.name, n.after, stack.size() / 1024);
+}
+
+// A stack that Comity did not make: that of the calling kernel thread, whose bounds are not known, but a place on it is
+// (adopt). What faults there is below that place, where the stack pointer is too, and not further from the pointer than
+// a frame may be large.
+bool is_below_own_stack(const context *native, std::uintptr_t address, std::uintptr_t sp) noexcept {
+    constexpr std::uintptr_t most_below = std::uintptr_t{64} << 10, largest_frame = std::uintptr_t{8} << 20;
+    const auto place = reinterpret_cast<std::uintptr_t>(native->floor);
+    return address < place && sp < place && address >= sp - most_below && address < sp + largest_frame;
+}
+
+void report_own(const context *native) noexcept {
+    const bool joins = native->runs; // a thread that runs on the stack of who joins it
+    const bool is_first = sys::kernel_thread_id() == sys::process_id();
+    const quoted n = name_of(native);
+    sys::warn("stack overflow on the stack of %s%s%s%s%s; %s%s",
+              is_first ? "the program's first thread" : "a thread of the program's own",
+              joins ? ", in a thread that it joins" : "", n.before, n.name, n.after,
+              is_first ? "set `ulimit -s` higher" : "create that thread with a larger stack",
+              joins ? ", or the joined one with a stack size, for a stack of its own" : "");
+}
+
+// Says whose stack has overflowed, if one has. What stands on a stack with a small guard, or none, may have gone beyond
+// that and met another's: so first comes where the kernel thread is, and then whose guard it is.
+void find_whose(std::uintptr_t address, std::uintptr_t sp) noexcept {
+    const auto *at = reinterpret_cast<const void *>(address);
+    const carrier *k = current_carrier();
+    if (k && k->adopted && k->native && k->current == k->native && !k->native->tls && !k->native->stack &&
+        is_below_own_stack(k->native, address, sp))
+        return report_own(k->native);
+    if (const context *c = overflowed_at(at)) return report(c, c->tls ? c->tls->stack : c->stack);
+    if (!k || !k->transition.stack || !k->transition.stack.overflowed_at(at)) return;
+    if (k->guest) return report(k->guest, k->transition.stack);
+    sys::warn("stack overflow in a scheduler's callback, which has %zu KiB; set COMITY_STACK_SIZE higher",
+              k->transition.stack.size() / 1024);
+}
+
+void on_fault(int signal, siginfo_t *info, void *frame) {
+    find_whose(reinterpret_cast<std::uintptr_t>(info->si_addr), sys::interruption_at(frame).sp);
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     ::sigaction(signal, &usual, nullptr); // the instruction faults again on return

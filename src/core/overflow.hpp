@@ -1,6 +1,6 @@
 // Stack overflow is reported by name: a handler of SIGSEGV, on a signal stack of its own, looks whether the address
-// lies in the guard of a context's stack, says so, and lets the signal take its usual course. A program that has a
-// handler of its own keeps it.
+// lies in the guard of a context's stack, or below that of an adopted thread, says so, and lets the signal take its
+// usual course. A program that has a handler of its own keeps it.
 #pragma once
 
 #include "sys/shared.hpp"

@@ -4,18 +4,21 @@
 
 #include "../sanitizers.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <thread>
 #include <vector>
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -162,6 +165,39 @@ TEST_F(thread_stacks_death, an_overflow_is_named) {
     if (sanitized) GTEST_SKIP() << "it names it in its own way";
     EXPECT_EXIT(comity::thread({.stack_size = 20'000}, [] { overflow(0); }).join(), testing::KilledBySignal(SIGSEGV),
                 "comity: stack overflow in context [0-9]+, which has ");
+}
+
+// Where the first thread's stack has no limit, or a large one, an overflow would take all memory.
+void limit_first_stack() {
+    rlimit limit{};
+    getrlimit(RLIMIT_STACK, &limit);
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, 8 << 20);
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
+// Who joins a thread that has not begun runs it on its own stack.
+TEST_F(thread_stacks_death, an_overflow_on_the_stack_of_who_joins_is_named) {
+    if (sanitized) GTEST_SKIP() << "it names it in its own way";
+    limit_first_stack();
+    const auto deep = [] { overflow(0); };
+    const char *of_first =
+        "comity: stack overflow on the stack of the program's first thread, in a thread that it joins; ";
+    EXPECT_EXIT(comity::thread(deep).join(), testing::KilledBySignal(SIGSEGV), of_first);
+    EXPECT_EXIT(comity::thread([] { overflow_by<60'000>(0); }).join(), testing::KilledBySignal(SIGSEGV), of_first);
+    EXPECT_EXIT(comity::thread({.name = "deep one"}, deep).join(), testing::KilledBySignal(SIGSEGV),
+                "in a thread that it joins \\(.deep one.\\); set `ulimit -s` higher");
+    for (void (*const fn)() : {+deep, +[] { overflow_by<60'000>(0); }})
+        EXPECT_EXIT(std::thread([fn] { comity::thread(fn).join(); }).join(), testing::KilledBySignal(SIGSEGV),
+                    "stack overflow on the stack of a thread of the program's own, in a thread that it joins; ");
+    EXPECT_EXIT((comity::thread([] {}).join(), overflow(0)), testing::KilledBySignal(SIGSEGV),
+                "stack overflow on the stack of the program's first thread; ");
+}
+
+TEST_F(thread_stacks_death, another_fault_is_no_overflow) {
+    if (sanitized) GTEST_SKIP() << "it names it in its own way";
+    for (const std::uintptr_t address : {std::uintptr_t{16}, reinterpret_cast<std::uintptr_t>(&overflow_by<512>)})
+        EXPECT_EXIT(comity::thread([address] { *reinterpret_cast<volatile int *>(address) = 1; }).join(),
+                    testing::KilledBySignal(SIGSEGV), "^$");
 }
 
 // A guard of a single page would be jumped over: nothing of this frame is touched but its ends.
