@@ -1,5 +1,6 @@
 #include "sys/loaded_objects.hpp"
 
+#include <cstddef>
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
@@ -8,29 +9,71 @@
 
 namespace comity::sys {
 
-address_range object_around(const void *address) noexcept {
+namespace {
+
+address_range range_of(const dl_phdr_info &object) noexcept {
+    address_range all{UINTPTR_MAX, 0};
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+        const auto &part = object.dlpi_phdr[i];
+        if (part.p_type != PT_LOAD) continue;
+        const std::uintptr_t begin = object.dlpi_addr + part.p_vaddr, end = begin + part.p_memsz;
+        if (begin < all.begin) all.begin = begin;
+        if (end > all.end) all.end = end;
+    }
+    return all;
+}
+
+// f(object) is called with the object that contains the address, if one does.
+template <class F> void with_object_around(const void *address, F f) noexcept {
     struct search {
         std::uintptr_t address;
-        address_range found;
+        F &f;
     };
-    search s{reinterpret_cast<std::uintptr_t>(address), {}};
+    search s{reinterpret_cast<std::uintptr_t>(address), f};
     ::dl_iterate_phdr(
         [](dl_phdr_info *object, std::size_t, void *argument) {
             auto *s = static_cast<search *>(argument);
-            address_range all{UINTPTR_MAX, 0};
-            for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
-                const auto &part = object->dlpi_phdr[i];
-                if (part.p_type != PT_LOAD) continue;
-                const std::uintptr_t begin = object->dlpi_addr + part.p_vaddr, end = begin + part.p_memsz;
-                if (begin < all.begin) all.begin = begin;
-                if (end > all.end) all.end = end;
-            }
-            if (!all.contains(s->address)) return 0;
-            s->found = all;
+            if (!range_of(*object).contains(s->address)) return 0;
+            s->f(*object);
             return 1;
         },
         &s);
-    return s.found;
+}
+
+// The notes of one segment, one after the other, each part filled up to a multiple of four bytes.
+bool has_note_by(const char *owner, const std::byte *notes, std::size_t size) noexcept {
+    const auto filled = [](std::size_t n) { return (n + 3) & ~std::size_t{3}; };
+    const std::size_t length = std::strlen(owner) + 1;
+    for (ElfW(Nhdr) head; size >= sizeof head;) {
+        std::memcpy(&head, notes, sizeof head);
+        const std::size_t all = sizeof head + filled(head.n_namesz) + filled(head.n_descsz);
+        if (all > size) return false;
+        if (head.n_namesz >= length && std::memcmp(notes + sizeof head, owner, length) == 0) return true;
+        notes += all;
+        size -= all;
+    }
+    return false;
+}
+
+} // namespace
+
+address_range object_around(const void *address) noexcept {
+    address_range found;
+    with_object_around(address, [&found](const dl_phdr_info &object) { found = range_of(object); });
+    return found;
+}
+
+bool has_note_by(const char *owner, const void *address) noexcept {
+    bool found = false;
+    with_object_around(address, [&](const dl_phdr_info &object) {
+        for (unsigned i = 0; i < object.dlpi_phnum && !found; ++i) {
+            const auto &part = object.dlpi_phdr[i];
+            if (part.p_type == PT_NOTE)
+                found = has_note_by(owner, reinterpret_cast<const std::byte *>(object.dlpi_addr + part.p_vaddr),
+                                    part.p_memsz);
+        }
+    });
+    return found;
 }
 
 const void *library_around(const void *address) noexcept {

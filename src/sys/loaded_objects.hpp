@@ -18,6 +18,10 @@ struct address_range {
 // lock for a moment.
 COMITY_SHARED address_range object_around(const void *address) noexcept;
 
+// Does the object that contains this address carry a note by this owner (Go's compiler leaves one by "Go")? Takes the
+// dynamic linker's lock for a moment.
+COMITY_SHARED bool has_note_by(const char *owner, const void *address) noexcept;
+
 // A name for the shared library that contains this address, until it is unloaded; null: the program does, or nothing
 // that the dynamic linker has loaded. Takes no lock.
 COMITY_SHARED const void *library_around(const void *address) noexcept;

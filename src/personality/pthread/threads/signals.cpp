@@ -290,7 +290,7 @@ receiver *receiver_here() noexcept {
 
 void begin_signals() noexcept {
     static bool has_begun = false; // also in a child, by its parent
-    if (has_begun || current_thread || sys::kernel_thread_id() != ::getpid()) return;
+    if (has_begun || current_thread || has_go() || sys::kernel_thread_id() != ::getpid()) return;
     has_begun = true;
     if (!core::take_interruptions() || !sys::in_children(nullptr, begin_again_in_child)) return;
     core::protect_code_at(reinterpret_cast<const void *>(&begin_signals));

@@ -5,6 +5,7 @@
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
 #include "personality/pthread/threads/charge.hpp"
+#include "sys/loaded_objects.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
@@ -163,6 +164,21 @@ wishes wishes_of(const pthread_attr_t *a) noexcept {
     const wishes w = wishes_in(&changed);
     (void)pthread_attr_destroy(&changed);
     return w;
+}
+
+std::atomic<bool> go_is_there{false};
+
+// Is there Go's runtime now that a thread is created with this function? It creates its first one as it is loaded.
+bool brings_go(void *(*fn)(void *)) noexcept {
+    static std::atomic<void *(*)(void *)> known{nullptr}; // most are created with the same function
+    if (comity::posix::has_go()) return true;
+    if (fn == known.load(std::memory_order_relaxed)) return false;
+    const bool is_go = sys::has_note_by("Go", reinterpret_cast<const void *>(fn));
+    if (!is_go) return known.store(fn, std::memory_order_relaxed), false;
+    if (!go_is_there.exchange(true, std::memory_order_relaxed) && (the_scheduler() || receiver_here()))
+        sys::warn("Go's runtime was loaded after signals or threads had become Comity's; it may fail: run the program "
+                  "without --posix");
+    return true;
 }
 
 // Under COMITY_VERBOSE a process says once of either kind that it creates such threads: whose they are cannot be seen
@@ -351,6 +367,8 @@ thread *thread_on(const core::context *c) noexcept {
                              : nullptr;
 }
 
+bool has_go() noexcept { return go_is_there.load(std::memory_order_relaxed); }
+
 void note_real_time() noexcept { real_time_was_given.store(true, std::memory_order_relaxed); }
 
 bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept {
@@ -420,8 +438,10 @@ using comity::posix::thread;
 COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, void *(*fn)(void *), void *arg) noexcept {
     pay();
     const wishes w = wishes_of(a);
-    if (w.own_kernel_thread) {
-        say_once(said_kernel, "a thread's attributes ask for a kernel thread of its own, by the C library");
+    const bool in_go = brings_go(fn);
+    if (w.own_kernel_thread || in_go) {
+        say_once(said_kernel, in_go ? "in a process with Go's runtime threads are the C library's"
+                                    : "a thread's attributes ask for a kernel thread of its own, by the C library");
         return next_create.get()(out, a, fn, arg);
     }
     say_once(said_ours, "threads run on Comity's harts");

@@ -82,6 +82,11 @@ thread *thread_on(const core::context *c) noexcept;
 // A kernel thread of the program's has been given a policy for real time, which threads that it creates inherit.
 void note_real_time() noexcept;
 
+// Go's runtime schedules by itself on the threads that it creates and on those that call into it, and asks the kernel
+// past the C library: for signal stacks, masks and futexes, which are the kernel thread's. So in a process that has it
+// threads and signals are the C library's. Is it there? Any thread.
+bool has_go() noexcept;
+
 // Calls visit(thread) for all that have not ended until it returns true.
 bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept;
 

@@ -1,0 +1,36 @@
+#include "sys/loaded_objects.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+__asm__(".pushsection .note.comity.test, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 7, 3, 1\n"                 // the sizes of owner and contents, which are filled up
+        ".ascii \"Comity\\0\\0one\\0\"\n" //
+        ".long 5, 0, 2\n"
+        ".ascii \"Last\\0\\0\\0\\0\"\n"
+        ".popsection\n");
+
+namespace {
+
+using comity::sys::has_note_by;
+
+const int here = 0;
+
+TEST(notes, are_found_by_their_owners) {
+    EXPECT_TRUE(has_note_by("Comity", &here));
+    EXPECT_TRUE(has_note_by("Last", &here));
+    EXPECT_TRUE(has_note_by("GNU", reinterpret_cast<const void *>(&std::abort))) << "the C library's build identifier";
+}
+
+TEST(notes, are_not_found_where_there_are_none) {
+    EXPECT_FALSE(has_note_by("Com", &here)) << "the begin of an owner's name";
+    EXPECT_FALSE(has_note_by("Comity_", &here));
+    EXPECT_FALSE(has_note_by("Comity", reinterpret_cast<const void *>(&std::abort))) << "another object's";
+    int on_the_stack = 0;
+    EXPECT_FALSE(has_note_by("GNU", &on_the_stack));
+    EXPECT_FALSE(has_note_by("GNU", nullptr));
+}
+
+} // namespace
