@@ -11,6 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -175,10 +178,25 @@ void limit_first_stack() {
     setrlimit(RLIMIT_STACK, &limit);
 }
 
+// For the processes of death tests that begin while it lives.
+class one_hart {
+public:
+    one_hart() { setenv("COMITY_HARTS", "1", 1); }
+    ~one_hart() { before_ ? setenv("COMITY_HARTS", before_->c_str(), 1) : unsetenv("COMITY_HARTS"); }
+
+private:
+    static std::optional<std::string> given() {
+        const char *text = std::getenv("COMITY_HARTS");
+        return text ? std::optional<std::string>(text) : std::nullopt;
+    }
+    std::optional<std::string> before_ = given();
+};
+
 // Who joins a thread that has not begun runs it on its own stack.
 TEST_F(thread_stacks_death, an_overflow_on_the_stack_of_who_joins_is_named) {
     if (sanitized) GTEST_SKIP() << "it names it in its own way";
     limit_first_stack();
+    const one_hart nobody_else_takes_it;
     const auto deep = [] { overflow(0); };
     const char *of_first =
         "comity: stack overflow on the stack of the program's first thread, in a thread that it joins; ";
