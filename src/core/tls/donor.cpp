@@ -13,6 +13,7 @@
 #include "core/tls/sanitized.hpp"
 #include "sys/c_library.hpp"
 #include "sys/clock.hpp"
+#include "sys/cpp_library.hpp"
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
@@ -139,6 +140,9 @@ void *donor_main(void *argument) {
     sys::name_kernel_thread("comity-donor");
     run_anywhere(); // a promoted context is bound to no hart's CPUs while it has none
     d->base = tls_base();
+    // A C++ library that was loaded late takes memory for a thread's first use of this. Whoever needs it later may have
+    // been stopped within the allocator, with its lock.
+    (void)sys::get_cpp_library().get_globals();
     sys::unregister_restartable_sequences(reinterpret_cast<void *>(d->base));
     d->current_slot = current_slot();
     d->kernel_id = d->thread_id = sys::kernel_thread_id();
