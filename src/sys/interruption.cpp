@@ -349,6 +349,16 @@ void end_call(const interruption &i) noexcept {
 #endif
 }
 
+void end_wait_at_word(const interruption &i) noexcept {
+    const auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
+#if defined(__x86_64__)
+    const auto operation = static_cast<std::uint64_t>(m.gregs[REG_RSI]);
+#elif defined(__aarch64__)
+    const std::uint64_t operation = m.regs[1];
+#endif
+    if (call_to_come(i) == SYS_futex && is_plain_wait(operation)) end_call(i);
+}
+
 void begin_move() noexcept {
     moving_call *c = comity_moving_call;
     if (!c || c->has_moved) return;

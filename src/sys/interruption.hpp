@@ -82,6 +82,8 @@ void end_move(const interruption &i) noexcept;
 // In a handler: the system call before which or in which the thread stands ends with EINTR. To be called only where
 // that is the one call that the program makes and that may end so.
 COMITY_SHARED void end_call(const interruption &i) noexcept;
+// The same only for a wait at a word (FUTEX_WAIT and its like).
+COMITY_SHARED void end_wait_at_word(const interruption &i) noexcept;
 // The same only for a call that opens, reads, writes or locks a file, whatever other calls are made there. False: it is
 // none.
 COMITY_SHARED bool end_file_call(const interruption &i) noexcept;

@@ -1,5 +1,5 @@
 // Barriers in the bytes of a pthread_barrier_t. README.md, "Barrier".
-#include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 
 namespace comity::posix {
 
@@ -90,7 +90,7 @@ COMITY_INTERPOSED int pthread_barrier_init(pthread_barrier_t *b, const pthread_b
 }
 COMITY_INTERPOSED int pthread_barrier_wait(pthread_barrier_t *b) noexcept {
     barrier *own = ours(b);
-    if (!own) return next_wait.get()(b);
+    if (!own) return wait_on([b] { return next_wait.get()(b); }, call_ends::by_nothing);
     return own->wait() ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 COMITY_INTERPOSED int pthread_barrier_destroy(pthread_barrier_t *b) noexcept {

@@ -1,26 +1,19 @@
 // System calls that may sleep: the thread leaves its hart to others first. All are cancellation points. Those that need
 // not sleep, as far as a look tells, are made at once.
-#include "core/displacement.hpp"
-#include "core/runtime.hpp"
 #include "personality/pthread/threads/input.hpp"
 #include "personality/pthread/threads/library_call.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 #include "personality/pthread/threads/system_call.hpp"
-#include "personality/pthread/threads/thread.hpp"
-#include "personality/pthread/threads/vfork.hpp"
-#include "sys/cancellation.hpp"
-#include "sys/clock.hpp"
-#include "sys/errno_kept.hpp"
 
 #include <algorithm>
 #include <climits>
-#include <concepts>
-#include <optional>
 
 #include <aio.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/select.h>
@@ -36,148 +29,6 @@
 namespace comity::posix {
 
 namespace {
-
-// Does a handler that has run before the call end it, if it was set up to let calls begin anew (SA_RESTART)? What it
-// does to one that sleeps the kernel knows: to it, all handlers are set up so.
-enum class after_handler : bool { ends, begins_anew };
-
-// In what manner a call is made.
-struct manner {
-    after_handler after = after_handler::begins_anew;
-    // Where it sleeps it has done nothing yet, so that it can begin anew on another kernel thread: the hart is left
-    // only once somebody needs it.
-    bool dozes = false;
-    const sigset_t *mask = nullptr; // the thread's meanwhile
-    bool sleeps = true; // if it does, as far as is known, a handler that runs before it in here ends it, too
-};
-
-// While it lives, a signal, or a request to cancel the thread, ends the call that it makes.
-class open_call {
-public:
-    open_call(receiver &r, timespec *limit) noexcept : r_(r), call_{limit, r.call} { set(&call_); }
-    ~open_call() { set(call_.outer); }
-    open_call(const open_call &) = delete;
-    open_call &operator=(const open_call &) = delete;
-
-private:
-    void set(interruptible_call *c) noexcept {
-        r_.call = c;
-        if (current_thread) note_cancellation(current_thread);
-    }
-    receiver &r_;
-    interruptible_call call_;
-};
-
-// Until when a call may sleep, however often it begins anew.
-std::int64_t end_of(const timespec *timeout) noexcept {
-    return timeout ? sys::deadline_in(nanoseconds(*timeout)) : sys::no_deadline;
-}
-timespec time_left(std::int64_t end) noexcept {
-    constexpr std::int64_t second = 1'000'000'000;
-    const std::int64_t ns = end == sys::no_deadline ? end : end - sys::now_ns();
-    return ns > 0 ? timespec{ns / second, ns % second} : timespec{};
-}
-
-// A call whose limit the kernel reads as it begins.
-template <class Attempt> struct limited_call {
-    Attempt attempt;
-    std::int64_t end;
-    timespec limit{};
-    auto operator()() { return attempt(&limit); }
-};
-template <class Call> timespec *limit_of(Call &) noexcept { return nullptr; }
-template <class Attempt> timespec *limit_of(limited_call<Attempt> &c) noexcept {
-    c.limit = time_left(c.end);
-    return &c.limit;
-}
-
-// Makes the call, and handlers run meanwhile. The thread may be interrupted for nothing: then it begins anew. errno is
-// the call's. True: the thread is to be cancelled, and the call has done nothing.
-template <class Call, class Result> bool make(Call &call, Result &result, const manner &how) {
-    receiver *r = receiver_here();
-    if (!r) return result = call(), false;
-    const auto ends = [&result] { return result = -1, errno = EINTR, false; };
-    const std::uint32_t &handlers = how.after == after_handler::ends ? r->handled : r->handled_without_restart;
-    const std::uint32_t seen = handlers;
-    const int error_before = errno;
-    std::optional<mask_for_now> masked;
-    if (how.mask) masked.emplace(*r, how.mask);
-    for (;; errno = error_before) { // who was interrupted for nothing has not been told of an error
-        deliver_here();
-        if (handlers != seen && how.sleeps) return ends();
-        const std::uint32_t before = r->handled;
-        bool cancelled = false;
-        {
-            timespec *const limit = limit_of(call);
-            const open_call here(*r, limit);
-            cancelled = is_to_be_cancelled(*r);
-            if (!cancelled) result = call();
-            const int error = errno; // the thread's own, wherever it runs
-            const bool ended = result == -1 && (error == EINTR || (limit && limit->tv_nsec < 0));
-            if (!cancelled && !ended) return how.mask && handlers != seen ? ends() : false;
-            cancelled = cancelled || is_to_be_cancelled(*r);
-        }
-        if (cancelled) return true;
-        deliver_here();
-        if (r->handled != before) return ends();
-    }
-}
-
-// A thread that mostly sleeps, and computes for no longer than this in between, stays without a hart meanwhile: to come
-// back and leave again would cost more. Once it has computed for longer, it comes back after its next call.
-constexpr std::uint64_t brief_us = 50;
-
-bool computes_briefly(const thread *t) noexcept {
-    return sys::ticks() - t->slept_until < brief_us * core::ticks_per_us();
-}
-
-// While it lives, the calling thread may sleep in the kernel, perhaps with its hart. Its end is also where the C
-// library cancels the first thread in a call, and unwinds the stack.
-class sleep_in_kernel {
-public:
-    sleep_in_kernel() noexcept : stays_away_(current_thread && computes_briefly(current_thread)) {}
-    ~sleep_in_kernel() {
-        if (!is_over_) core::stop_dozing();
-    }
-    sleep_in_kernel(const sleep_in_kernel &) = delete;
-    sleep_in_kernel &operator=(const sleep_in_kernel &) = delete;
-    void end() noexcept {
-        const sys::errno_kept kept;
-        is_over_ = true;
-        stays_away_ ? core::stop_dozing() : come_home();
-        if (thread *t = current_thread) t->slept_until = sys::ticks();
-    }
-
-private:
-    bool stays_away_, is_over_ = false;
-};
-
-// Makes a call. If it sleeps, as sleeps() tells, it is made without a hart; then the thread comes back. Should it sleep
-// nevertheless, the watch sees to that.
-template <std::invocable Sleeps, class Call> auto if_it_sleeps(Sleeps sleeps, Call call, manner how = {}) {
-    test_cancel();
-    deliver_here(); // a loop of such calls is seldom found outside of them
-    decltype(call()) result{};
-    const bool dozes = how.dozes && core::doze(), leaves = !dozes && current_thread && sleeps();
-    how.sleeps = dozes || leaves || how.mask;
-    if (leaves) (void)leave_hart();
-    if (!dozes && !leaves && current_thread && !how.mask) {
-        if (make(call, result, how)) test_cancel();
-        return result;
-    }
-    sleep_in_kernel asleep;
-    const bool cancelled = make(call, result, how);
-    asleep.end();
-    const sys::errno_kept kept;
-    deliver_here();
-    if (cancelled) test_cancel();
-    return result;
-}
-template <class Call> auto if_it_sleeps(bool sleeps, Call call, manner how = {}) {
-    return if_it_sleeps([sleeps] { return sleeps; }, call, how);
-}
-template <class Call> auto without_hart(Call call, manner how = {}) { return if_it_sleeps(true, call, how); }
-constexpr manner dozing{.dozes = true};
 
 // ---- Descriptors
 
@@ -285,7 +136,8 @@ auto input(int fd, Call call, int flags = 0, const Attempt &attempt = {}) -> dec
     };
     return if_it_sleeps(
         [&] { return for_much || (waits && found != looked::and_may_read && sleeps(file.number(), POLLIN)); },
-        within_limit_of([&file] { return file.number(); }, POLLIN, call_there), {.dozes = waits && !waits_for_all});
+        within_limit_of([&file] { return file.number(); }, POLLIN, call_there),
+        {.dozes = waits && !waits_for_all, .moving = file.moving()});
 }
 template <class Size, class Call> auto output(int fd, Size size, Call call, int flags = 0) {
     return if_it_sleeps([=] { return !(flags & MSG_DONTWAIT) && sleeps_for(fd, size()); },
@@ -562,16 +414,16 @@ COMITY_INTERPOSED int msgsnd(int queue, const void *from, std::size_t size, int 
     const auto call = [=] { return next_msgsnd.get()(queue, from, size, flags); };
     return if_it_sleeps(!(flags & IPC_NOWAIT), call, {after_handler::ends});
 }
-// No cancellation point: compilers know that it does not unwind.
 COMITY_INTERPOSED int semtimedop(int set, sembuf *of, std::size_t n, const timespec *timeout) {
     COMITY_NEXT(semtimedop, int (*)(int, sembuf *, std::size_t, const timespec *));
-    if (!receiver_here() || (timeout && (!is_time(timeout) || timeout->tv_sec < 0)))
-        return next_semtimedop.get()(set, of, n, timeout);
-    const comity::sys::uncancelled until_it_returns;
-    const auto attempt = [=](timespec *limit) { return next_semtimedop.get()(set, of, n, limit); };
+    const auto attempt = [=](const timespec *limit) { return next_semtimedop.get()(set, of, n, limit); };
+    if (timeout && (!is_time(timeout) || timeout->tv_sec < 0)) return attempt(timeout);
     const bool only_looks = timeout && nanoseconds(*timeout) == 0;
-    return if_it_sleeps(!only_looks, limited_call<decltype(attempt)>{attempt, end_of(timeout)},
-                        {after_handler::ends, !only_looks});
+    const auto call = [=] {
+        return if_it_sleeps(!only_looks, limited_call<decltype(attempt)>{attempt, end_of(timeout)},
+                            {after_handler::ends, !only_looks});
+    };
+    return make_uncancelled(call, [=] { return attempt(timeout); });
 }
 COMITY_INTERPOSED int semop(int set, sembuf *of, std::size_t n) { return semtimedop(set, of, n, nullptr); }
 // What it is not asked for ends it: a request to cancel its thread, or a handler.
@@ -582,33 +434,21 @@ COMITY_INTERPOSED int aio_suspend(const aiocb *const of[], int n, const timespec
 
 // ---- Words of the program's own: its own locks, and those of other languages' libraries
 
-// While it lives, the caller is not cancelled, unless that may be at any time.
-class not_cancelled final : left_by_jump {
-public:
-    not_cancelled() noexcept : left_by_jump(receiver_here()) {
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
-    }
-    ~not_cancelled() { undo(); }
-    void undo() noexcept final { pthread_setcancelstate(before_, nullptr); }
-
-private:
-    int before_ = PTHREAD_CANCEL_ENABLE;
-};
-
 long comity_wait_at_word(long number, long word, long command, long expected, const timespec *timeout, long bits) {
     const bool is_absolute = (command & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
     const auto wait = [=](const timespec *limit) {
         return __atomic_load_n(&comity_other_calls, __ATOMIC_RELAXED)(number, word, command, expected,
                                                                       reinterpret_cast<long>(limit), 0, bits);
     };
-    const bool ends_any_time = current_thread && current_thread->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS;
     const bool is_wrong = timeout && (!is_readable(timeout) || !is_time(timeout) || timeout->tv_sec < 0);
-    if (ends_any_time || is_wrong || in_vforked_child()) return wait(timeout);
-    const not_cancelled here;
-    if (!timeout || is_absolute)
-        return without_hart([&] { return wait(timeout); },
+    if (is_wrong) return wait(timeout);
+    const auto call = [=] {
+        if (timeout && !is_absolute)
+            return without_hart(limited_call<decltype(wait)>{wait, end_of(timeout)}, {after_handler::ends, true});
+        return without_hart([=] { return wait(timeout); },
                             {timeout ? after_handler::ends : after_handler::begins_anew, true});
-    return without_hart(limited_call<decltype(wait)>{wait, end_of(timeout)}, {after_handler::ends, true});
+    };
+    return make_uncancelled(call, [=] { return wait(timeout); });
 }
 
 // ---- Files
@@ -620,6 +460,11 @@ COMITY_INTERPOSED int lockf(int fd, int command, off_t size) {
 COMITY_INTERPOSED int lockf64(int fd, int command, off64_t size) {
     COMITY_NEXT(lockf64, int (*)(int, int, off64_t));
     return if_it_sleeps(command == F_LOCK, [=] { return next_lockf64.get()(fd, command, size); });
+}
+COMITY_INTERPOSED int flock(int fd, int how) noexcept {
+    COMITY_NEXT(flock, int (*)(int, int));
+    const auto lock = [=] { return next_flock.get()(fd, how); };
+    return make_uncancelled([=] { return if_it_sleeps(!(how & LOCK_NB), lock, {.dozes = !(how & LOCK_NB)}); }, lock);
 }
 COMITY_INTERPOSED int fsync(int fd) {
     COMITY_NEXT(fsync, int (*)(int));

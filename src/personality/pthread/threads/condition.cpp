@@ -2,6 +2,7 @@
 #include "personality/pthread/condition.hpp"
 #include "personality/pthread/c_library.hpp"
 #include "personality/pthread/threads/mutex.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 #include "sys/message.hpp"
 
 namespace comity::posix {
@@ -76,6 +77,21 @@ void refuse_mixed(pthread_mutex_t *m) noexcept {
                                         "mutex that is not; run the program without Comity's threads");
 }
 
+// One that the C library serves. wait(&deadline) has it wait. A request to cancel a thread of ours ends that as if the
+// time were over, so there always is one; for the first thread the C library sees to it.
+template <class Wait> int wait_for_shared(pthread_mutex_t *m, const timespec *deadline, Wait wait) {
+    refuse_mixed(m);
+    if (!current_thread) return wait_on([=] { return wait(deadline); }, call_ends::by_nothing);
+    test_cancel();
+    constexpr time_t never = time_t{1} << 33;
+    const timespec given = deadline ? *deadline : timespec{never, 0};
+    timespec limit = given;
+    const int error = wait_on([&] { return wait(&limit); }, call_ends::by_requests, true, &limit);
+    const bool was_asked = limit.tv_sec != given.tv_sec || limit.tv_nsec != given.tv_nsec;
+    if (was_asked) test_cancel();
+    return error == ETIMEDOUT && (was_asked || !deadline) ? 0 : error;
+}
+
 } // namespace
 } // namespace comity::posix
 
@@ -85,23 +101,22 @@ using namespace comity::posix;
 
 COMITY_INTERPOSED int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
     if (waiting_room *own = ours(c)) return own->wait(m, comity::sys::no_deadline);
-    refuse_mixed(m);
-    return c_library::wait(c, m);
+    return wait_for_shared(m, nullptr, [=](const timespec *until) {
+        return until ? c_library::timed_wait(c, m, until) : c_library::wait(c, m);
+    });
 }
 COMITY_INTERPOSED int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                                              const timespec *deadline) {
     waiting_room *own = ours(c);
-    if (!own) {
-        refuse_mixed(m);
-        return c_library::clock_wait(c, m, clock, deadline);
-    }
+    if (!own)
+        return wait_for_shared(m, deadline,
+                               [=](const timespec *until) { return c_library::clock_wait(c, m, clock, until); });
     if (!is_clock(clock) || !is_time(deadline)) return EINVAL;
     return own->wait(m, deadline_of(clock, *deadline));
 }
 COMITY_INTERPOSED int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const timespec *deadline) {
     if (ours(c)) return pthread_cond_clockwait(c, m, c_library::clock_of(c), deadline);
-    refuse_mixed(m);
-    return c_library::timed_wait(c, m, deadline);
+    return wait_for_shared(m, deadline, [=](const timespec *until) { return c_library::timed_wait(c, m, until); });
 }
 COMITY_INTERPOSED int pthread_cond_signal(pthread_cond_t *c) noexcept {
     waiting_room *own = ours(c);

@@ -95,10 +95,16 @@ bool is_open_to_cancel() noexcept {
 }
 
 // Is the type the asynchronous one, or does it sleep in the kernel?
+namespace {
+bool acts_at_once(const thread &t) noexcept {
+    const call_ends by = t.signals.call ? t.signals.call->ends : call_ends::by_asynchronous_requests;
+    if (t.ending || t.cancel_state != PTHREAD_CANCEL_ENABLE || by == call_ends::by_nothing) return false;
+    return by != call_ends::by_asynchronous_requests || t.cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS;
+}
+} // namespace
+
 void note_cancellation(thread *t) noexcept {
-    t->signals.acts_at_once.store(!t->ending && t->cancel_state == PTHREAD_CANCEL_ENABLE &&
-                                      (t->cancel_type == PTHREAD_CANCEL_ASYNCHRONOUS || t->signals.call),
-                                  std::memory_order_relaxed);
+    t->signals.acts_at_once.store(acts_at_once(*t), std::memory_order_relaxed);
 }
 
 void cancel_at_once() {

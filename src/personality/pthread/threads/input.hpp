@@ -20,6 +20,7 @@ public:
     int number() const noexcept { return own_ >= 0 ? own_ : fd_; } // of the file
     bool is_closed() const noexcept { return own_ >= 0; }          // the program's
     core::descriptor *descriptor() const noexcept { return d_; }   // or null
+    const sys::moving_call *moving() const noexcept { return &moving_; }
 
     // Who closes the descriptor waits from here on, for a little while. False: somebody closes it already.
     bool hold() noexcept;

@@ -1,5 +1,6 @@
 // Mutexes of the types normal, recursive and error-checking, in the bytes of a pthread_mutex_t. README.md, "Mutex".
 #include "personality/pthread/threads/mutex.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 #include "sync/lock_spin.hpp"
 
 #include "core/carrier.hpp"
@@ -17,6 +18,15 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *)> next_destroy{"pthread_mutex_
 COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *, const timespec *)> next_timedlock{"pthread_mutex_timedlock"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *, clockid_t, const timespec *)> next_clocklock{
     "pthread_mutex_clocklock"};
+
+// One that the C library serves. Where the kernel owns it, for a priority that is inherited, the wait stays on its
+// kernel thread.
+template <class Lock> int lock_shared(pthread_mutex_t *m, Lock lock) {
+    if (!receiver_here()) return lock();
+    const int error = next_trylock.get()(m);
+    return error == EBUSY ? wait_on(lock, call_ends::by_asynchronous_requests, !in<mutex>(m).inherits_priority())
+                          : error;
+}
 
 } // namespace
 
@@ -133,7 +143,8 @@ COMITY_INTERPOSED int timedlock_mutex(pthread_mutex_t *m, const timespec *deadli
 
 int lock_mutex(pthread_mutex_t *m) {
     mutex *own = mutex_in(m);
-    return own ? own->lock_until(comity::sys::no_deadline, mutex::at_request::ends) : comity::posix::next_lock.get()(m);
+    if (!own) return comity::posix::lock_shared(m, [m] { return comity::posix::next_lock.get()(m); });
+    return own->lock_until(comity::sys::no_deadline, mutex::at_request::ends);
 }
 COMITY_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
@@ -145,15 +156,16 @@ COMITY_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *m) noexcept {
 }
 int clocklock_mutex(pthread_mutex_t *m, clockid_t clock, const timespec *deadline) {
     mutex *own = mutex_in(m);
-    if (!own) return comity::posix::next_clocklock.get()(m, clock, deadline);
     if (!comity::posix::is_clock(clock)) return EINVAL;
+    if (!own)
+        return comity::posix::lock_shared(m, [=] { return comity::posix::next_clocklock.get()(m, clock, deadline); });
     if (const int error = own->try_lock(); error != EBUSY) return error;
     if (!comity::posix::is_time(deadline)) return EINVAL;
     return own->lock_until(comity::posix::deadline_of(clock, *deadline), mutex::at_request::ends);
 }
 int timedlock_mutex(pthread_mutex_t *m, const timespec *deadline) {
-    return mutex_in(m) ? clocklock_mutex(m, CLOCK_REALTIME, deadline)
-                       : comity::posix::next_timedlock.get()(m, deadline);
+    if (mutex_in(m)) return clocklock_mutex(m, CLOCK_REALTIME, deadline);
+    return comity::posix::lock_shared(m, [=] { return comity::posix::next_timedlock.get()(m, deadline); });
 }
 COMITY_INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);

@@ -22,6 +22,7 @@ public:
         waiting_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
     }
     bool is_robust() const noexcept { return kind_ & robust; }
+    bool inherits_priority() const noexcept { return kind_ & inherits; }
     // As it is initialised: one that the C library serves does not inherit priority, since the kernel's locks that do
     // know their owners by kernel threads, and threads of ours change theirs.
     void end_inheritance() noexcept {

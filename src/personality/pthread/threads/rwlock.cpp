@@ -1,5 +1,5 @@
 // Readers-writer locks in the bytes of a pthread_rwlock_t. README.md, "Readers-writer lock".
-#include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 
 namespace comity::posix {
 
@@ -120,9 +120,17 @@ rwlock *ours(pthread_rwlock_t *l) noexcept {
     return own.is_served() ? &own : nullptr;
 }
 
-template <class Lock> int lock_by_clock(clockid_t clock, const timespec *deadline, Lock lock) noexcept {
-    if (!is_clock(clock) || !is_time(deadline)) return EINVAL;
-    return lock(deadline_of(clock, *deadline));
+// One that the C library serves. None of these unwinds.
+template <class Lock, class Try> int lock_shared(Lock lock, Try try_lock) noexcept {
+    if (!receiver_here()) return lock();
+    const int error = try_lock();
+    return error == EBUSY ? wait_on(lock, call_ends::by_nothing) : error;
+}
+template <class Lock> int read_shared(pthread_rwlock_t *l, Lock lock) noexcept {
+    return lock_shared(lock, [l] { return next_tryrdlock.get()(l); });
+}
+template <class Lock> int write_shared(pthread_rwlock_t *l, Lock lock) noexcept {
+    return lock_shared(lock, [l] { return next_trywrlock.get()(l); });
 }
 
 } // namespace
@@ -134,11 +142,11 @@ using namespace comity::posix;
 
 COMITY_INTERPOSED int pthread_rwlock_rdlock(pthread_rwlock_t *l) noexcept {
     rwlock *own = ours(l);
-    return own ? own->read_until(comity::sys::no_deadline) : next_rdlock.get()(l);
+    return own ? own->read_until(comity::sys::no_deadline) : read_shared(l, [l] { return next_rdlock.get()(l); });
 }
 COMITY_INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t *l) noexcept {
     rwlock *own = ours(l);
-    return own ? own->write_until(comity::sys::no_deadline) : next_wrlock.get()(l);
+    return own ? own->write_until(comity::sys::no_deadline) : write_shared(l, [l] { return next_wrlock.get()(l); });
 }
 COMITY_INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) noexcept {
     rwlock *own = ours(l);
@@ -149,20 +157,22 @@ COMITY_INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t *l) noexcept {
     return own ? own->try_write() : next_trywrlock.get()(l);
 }
 COMITY_INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const timespec *t) noexcept {
-    rwlock *own = ours(l);
-    if (!own) return next_clockrdlock.get()(l, clock, t);
-    return lock_by_clock(clock, t, [own](std::int64_t deadline) noexcept { return own->read_until(deadline); });
+    if (!is_clock(clock) || !is_time(t)) return EINVAL;
+    if (rwlock *own = ours(l)) return own->read_until(deadline_of(clock, *t));
+    return read_shared(l, [=] { return next_clockrdlock.get()(l, clock, t); });
 }
 COMITY_INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock, const timespec *t) noexcept {
-    rwlock *own = ours(l);
-    if (!own) return next_clockwrlock.get()(l, clock, t);
-    return lock_by_clock(clock, t, [own](std::int64_t deadline) noexcept { return own->write_until(deadline); });
+    if (!is_clock(clock) || !is_time(t)) return EINVAL;
+    if (rwlock *own = ours(l)) return own->write_until(deadline_of(clock, *t));
+    return write_shared(l, [=] { return next_clockwrlock.get()(l, clock, t); });
 }
 COMITY_INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const timespec *t) noexcept {
-    return ours(l) ? pthread_rwlock_clockrdlock(l, CLOCK_REALTIME, t) : next_timedrdlock.get()(l, t);
+    if (ours(l)) return pthread_rwlock_clockrdlock(l, CLOCK_REALTIME, t);
+    return is_time(t) ? read_shared(l, [=] { return next_timedrdlock.get()(l, t); }) : EINVAL;
 }
 COMITY_INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const timespec *t) noexcept {
-    return ours(l) ? pthread_rwlock_clockwrlock(l, CLOCK_REALTIME, t) : next_timedwrlock.get()(l, t);
+    if (ours(l)) return pthread_rwlock_clockwrlock(l, CLOCK_REALTIME, t);
+    return is_time(t) ? write_shared(l, [=] { return next_timedwrlock.get()(l, t); }) : EINVAL;
 }
 COMITY_INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t *l) noexcept {
     rwlock *own = ours(l);

@@ -1,5 +1,5 @@
 // Unnamed semaphores of one process in the bytes of a sem_t. README.md, "Semaphore".
-#include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 
 #include <climits>
 
@@ -92,6 +92,16 @@ int wait(semaphore *own, std::int64_t deadline) {
     return e == signalled_wait::late ? fail(ETIMEDOUT) : 0;
 }
 
+// One that the C library serves.
+template <class Wait> int wait_for_shared(sem_t *s, Wait wait, after_handler after) {
+    if (!receiver_here()) return wait();
+    test_cancel();
+    const int before = errno;
+    if (next_trywait.get()(s) == 0) return 0;
+    errno = before;
+    return without_hart(wait, {after, true});
+}
+
 } // namespace
 } // namespace comity::posix
 
@@ -116,7 +126,9 @@ COMITY_INTERPOSED int sem_post(sem_t *s) noexcept {
 }
 COMITY_INTERPOSED int sem_wait(sem_t *s) {
     semaphore *own = ours(s);
-    if (!own) return next_wait.get()(s);
+    if (!own)
+        return wait_for_shared(
+            s, [=] { return next_wait.get()(s); }, after_handler::begins_anew);
     test_cancel(); // also if it need not wait
     return own->try_wait() ? 0 : wait(own, comity::sys::no_deadline);
 }
@@ -127,14 +139,18 @@ COMITY_INTERPOSED int sem_trywait(sem_t *s) noexcept {
 }
 COMITY_INTERPOSED int sem_clockwait(sem_t *s, clockid_t clock, const timespec *deadline) {
     semaphore *own = ours(s);
-    if (!own) return next_clockwait.get()(s, clock, deadline);
     if (!is_clock(clock)) return fail(EINVAL);
+    if (!own)
+        return wait_for_shared(
+            s, [=] { return next_clockwait.get()(s, clock, deadline); }, after_handler::ends);
     test_cancel();
     if (own->try_wait()) return 0;
     return is_time(deadline) ? wait(own, deadline_of(clock, *deadline)) : fail(EINVAL);
 }
 COMITY_INTERPOSED int sem_timedwait(sem_t *s, const timespec *deadline) {
-    return ours(s) ? sem_clockwait(s, CLOCK_REALTIME, deadline) : next_timedwait.get()(s, deadline);
+    if (ours(s)) return sem_clockwait(s, CLOCK_REALTIME, deadline);
+    return wait_for_shared(
+        s, [=] { return next_timedwait.get()(s, deadline); }, after_handler::ends);
 }
 COMITY_INTERPOSED int sem_getvalue(sem_t *s, int *value) noexcept {
     const semaphore *own = ours(s);

@@ -182,12 +182,25 @@ bool may_handle(const receiver &r, const sys::interruption &i) noexcept {
 
 // A handler has run in the call, if there is one.
 void end_call(const receiver &r, const sys::interruption &i, bool also_if_it_can_begin_anew) noexcept {
-    if (!r.call) return;
+    if (!r.call || r.call->ends != call_ends::by_handlers) return;
     if (also_if_it_can_begin_anew && r.call->is_librarys)
         r.call->is_ended |= sys::end_file_call(i);
     else if (also_if_it_can_begin_anew)
         sys::end_call(i);
     if (r.call->limit) r.call->limit->tv_nsec = -1;
+}
+
+// The caller is to be cancelled.
+void end_by_request(const receiver &r, const sys::interruption &i) {
+    const call_ends by = r.call ? r.call->ends : call_ends::by_asynchronous_requests;
+    if (by == call_ends::by_requests) {
+        *r.call->limit = {};
+        sys::end_wait_at_word(i); // to have it look at that
+    }
+    if (by != call_ends::by_asynchronous_requests) return;
+    sys::open_signals(i);
+    cancel_at_once();
+    sys::close_signals(i);
 }
 
 bool on_interruption(const sys::interruption &i) {
@@ -200,11 +213,7 @@ bool on_interruption(const sys::interruption &i) {
     const std::uint32_t before = r->handled_without_restart;
     deliver(*r, &i);
     end_call(*r, i, cancelled || r->handled_without_restart != before);
-    if (cancelled && !r->call) {
-        sys::open_signals(i);
-        cancel_at_once();
-        sys::close_signals(i);
-    }
+    if (cancelled) end_by_request(*r, i);
     return true;
 }
 

@@ -38,10 +38,19 @@ struct signal_queue {
     sent_signal *first = nullptr;
 };
 
+// What ends a call before its time. Handlers run in each.
+enum class call_ends : std::uint8_t {
+    by_handlers,              // and by requests to cancel its thread
+    by_requests,              // of a function that waits at an object: what it takes for the end of its time, is over
+    by_asynchronous_requests, // where they unwind the stack at once
+    by_nothing
+};
+
 // A call that signals end. On its thread's stack, as the next one.
 struct interruptible_call {
     timespec *limit = nullptr; // what the kernel reads as the call begins, if a handler may spoil it, so that it fails
     interruptible_call *outer = nullptr; // in which the C library has called the program, who makes this one
+    call_ends ends = call_ends::by_handlers;
     // A function of the C library: more than one system call, and the program's and our code in between. Then frames
     // below `base` were the program's before it, and `is_ended` says that one of those calls was ended.
     bool is_librarys = false, is_ended = false;
