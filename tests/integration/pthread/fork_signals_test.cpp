@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -146,3 +147,35 @@ TEST_P(forked, children_are_ended_by_signals_wherever_their_threads_wait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(each, forked, ::testing::Bool(), [](const auto &i) { return i.param ? "nested" : "once"; });
+
+// A kernel thread that the C library makes, whose mask is the kernel's.
+TEST(mask, of_a_thread_is_its_makers_wherever_that_was) {
+    std::atomic<bool> stop{false};
+    auto compute = [&] {
+        while (!stop) {
+        }
+    };
+    std::array<pthread_t, 3> busy{};
+    for (pthread_t &t : busy) t = start(compute);
+    sigset_t seen;
+    sigfillset(&seen);
+    auto look = [&] { pthread_sigmask(SIG_SETMASK, nullptr, &seen); };
+    auto make = [&] {
+        sigset_t own;
+        sigemptyset(&own);
+        sigaddset(&own, SIGUSR2);
+        pthread_sigmask(SIG_SETMASK, &own, nullptr);
+        prepare(before::computes);
+        cpu_set_t cpus;
+        sched_getaffinity(0, sizeof cpus, &cpus);
+        pthread_attr_t a;
+        pthread_attr_init(&a);
+        pthread_attr_setaffinity_np(&a, sizeof cpus, &cpus);
+        pthread_join(start(look, &a), nullptr);
+        pthread_attr_destroy(&a);
+    };
+    pthread_join(start(make), nullptr);
+    for (int signal = 1; signal < 32; ++signal) EXPECT_EQ(sigismember(&seen, signal), signal == SIGUSR2) << signal;
+    stop = true;
+    for (const pthread_t t : busy) pthread_join(t, nullptr);
+}

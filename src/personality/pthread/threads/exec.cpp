@@ -1,8 +1,8 @@
 // New programs. They inherit the mask of the kernel's thread, which is open, or closed where storage is lent; so that
 // thread gets the calling thread's own mask for as long as the call takes.
 #include "core/spinlock.hpp"
+#include "personality/pthread/threads/own_mask.hpp"
 #include "personality/pthread/threads/thread.hpp"
-#include "personality/pthread/threads/vfork.hpp"
 
 #include <cstdarg>
 #include <cstdio>
@@ -17,7 +17,6 @@ namespace comity::posix {
 
 namespace {
 
-COMITY_NEXT_SYMBOL next<int (*)(int, const sigset_t *, sigset_t *)> next_sigmask{"pthread_sigmask"};
 using exec_function = int (*)(const char *, char *const[], char *const[]);
 using spawn_function = int (*)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                                char *const[], char *const[]);
@@ -35,25 +34,6 @@ sigset_t mask_of(signal_set blocked) noexcept {
     std::memcpy(&s, &blocked, sizeof blocked);
     return s;
 }
-
-class own_mask {
-public:
-    own_mask() noexcept : r_(receiver_here()) {
-        if (r_ && in_vforked_child() && this_vforked_child().has_mask) r_ = nullptr; // the kernel's is its own
-        if (!r_) return;
-        const sigset_t own = mask_of(r_->blocked.load(std::memory_order_relaxed));
-        next_sigmask.get()(SIG_SETMASK, &own, &kernels_);
-    }
-    ~own_mask() {
-        if (r_) next_sigmask.get()(SIG_SETMASK, &kernels_, nullptr);
-    }
-    own_mask(const own_mask &) = delete;
-    own_mask &operator=(const own_mask &) = delete;
-
-private:
-    receiver *r_;
-    sigset_t kernels_{};
-};
 
 template <class Call> auto with_own_mask(Call call) {
     const own_mask here;

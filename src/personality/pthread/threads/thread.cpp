@@ -5,6 +5,7 @@
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
 #include "personality/pthread/threads/charge.hpp"
+#include "personality/pthread/threads/own_mask.hpp"
 #include "sys/loaded_objects.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
@@ -442,6 +443,7 @@ COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, vo
     if (w.own_kernel_thread || in_go) {
         say_once(said_kernel, in_go ? "in a process with Go's runtime threads are the C library's"
                                     : "a thread's attributes ask for a kernel thread of its own, by the C library");
+        const own_mask given_on;
         return next_create.get()(out, a, fn, arg);
     }
     say_once(said_ours, "threads run on Comity's harts");
