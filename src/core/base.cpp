@@ -136,6 +136,11 @@ hart *base_scheduler::take_kept_of_sleeper() noexcept {
     return nullptr;
 }
 
+void base_scheduler::serve_from_sleepers() noexcept {
+    if (!pressed()) return;
+    if (hart *h = take_kept_of_sleeper()) release(h);
+}
+
 bool base_scheduler::claim_kept(hart *h) noexcept {
     carrier *keeper = h->keeper.load(std::memory_order_acquire);                                    // acquire[keeper]
     return keeper && h->keeper.compare_exchange_strong(keeper, nullptr, std::memory_order_acq_rel); // acq_rel[keeper]

@@ -32,6 +32,9 @@ public:
     void withdraw(sched *root) noexcept { roots_.forget(root); }
     // It may have got what it wanted.
     void content(sched *root) noexcept { roots_.drop_if_content(root); }
+    // Whoever stands in line gets a hart that an adopted thread keeps while it sleeps outside: when it was asked for,
+    // that one was awake. Any thread.
+    void serve_from_sleepers() noexcept;
     // Has one hart given up with which a context dozes; it goes to whoever is in line. By anybody who stands there. The
     // second: this hart, if that is so.
     void recall() noexcept;

@@ -141,7 +141,7 @@ bool on_interruption(const sys::interruption &i) noexcept {
         sys::open_signals(i);
         if (leaves) pause(c, leave_to_donor, &what);
         if (leaves) sys::end_move(i);
-        sys::go_on_writing(i, call);
+        sys::go_on_with(i, call);
         sys::close_signals(i);
         return true;
     }
@@ -349,7 +349,10 @@ void interrupt(const context *c) noexcept {
 
 look_result look_after_homes(const look_order &order) noexcept {
     if (!take_interruptions()) return {};
-    if (order.harts_missing) base().keep_spare_worker();
+    if (order.harts_missing) {
+        base().keep_spare_worker();
+        base().serve_from_sleepers();
+    }
     struct look {
         const look_order &order;
         look_result result;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -120,8 +121,9 @@ bool is_plain_wait(std::uint64_t operation) noexcept {
 
 // Calls that have done nothing when a signal ends them with EINTR, so that they may begin anew. A time limit counts
 // from the beginning again, so the thread sleeps for longer, as any thread may. One that was ended in its middle says
-// how much it has done: what writes goes on (go_on_writing); whoever wants several messages, moves data between
-// descriptors or waits for several things must expect less than he has asked for. Not: what fills a buffer wholly; what
+// how much it has done: what writes goes on, and so does what waits for what it has submitted (go_on_with); whoever
+// wants several messages, moves data between descriptors or waits for several things must expect less than he has asked
+// for. Not: what fills a buffer wholly; what
 // waits for a signal, which may have come just before (but a bare pause, since nobody else would end that); locks of
 // the kernel that belong to a kernel thread.
 bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]) noexcept {
@@ -162,6 +164,7 @@ bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]
     case SYS_sendmmsg:
     case SYS_sendfile:
     case SYS_splice:
+    case SYS_io_uring_enter:
 #if defined(__x86_64__)
     case SYS_open:
     case SYS_pause:
@@ -263,23 +266,43 @@ bool begin_anew(const interruption &i, const sleeping_call &call) noexcept {
     return true;
 }
 
-void go_on_writing(const interruption &i, const sleeping_call &call) noexcept {
-    if (comity_writes_in_parts) return;
-    auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
+namespace {
+
+// Of a call that was ended in its middle: its result, and what it was called with, but for the first.
 #if defined(__x86_64__)
-    auto &result = m.gregs[REG_RAX];
-    const auto second = static_cast<std::uintptr_t>(m.gregs[REG_RSI]);
-    const auto third = static_cast<std::size_t>(m.gregs[REG_RDX]);
-    const auto fourth = static_cast<int>(m.gregs[REG_R10]);
+struct call_registers {
+    ucontext_t &of;
+    auto &result() const noexcept { return of.uc_mcontext.gregs[REG_RAX]; }
+    std::uint64_t argument(int n) const noexcept {
+        constexpr int registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+        return static_cast<std::uint64_t>(of.uc_mcontext.gregs[registers[n]]);
+    }
+};
 #elif defined(__aarch64__)
-    auto &result = m.regs[0];
-    const std::uintptr_t second = m.regs[1];
-    const std::size_t third = m.regs[2];
-    const auto fourth = static_cast<int>(m.regs[3]);
+struct call_registers {
+    ucontext_t &of;
+    auto &result() const noexcept { return of.uc_mcontext.regs[0]; }
+    std::uint64_t argument(int n) const noexcept { return of.uc_mcontext.regs[n]; }
+};
 #endif
-    auto written = static_cast<std::int64_t>(result);
+
+// All has been submitted, and the result says so whether what was to be waited for is there or not. If it is, the
+// kernel returns at once.
+void go_on_waiting(int ring, const call_registers &r) noexcept {
+    constexpr std::uint64_t waits = 1; // IORING_ENTER_GETEVENTS
+    if (r.argument(3) & waits)
+        ::syscall(SYS_io_uring_enter, ring, 0, r.argument(2), r.argument(3), r.argument(4), r.argument(5));
+}
+
+} // namespace
+
+void go_on_with(const interruption &i, const sleeping_call &call) noexcept {
+    if (comity_writes_in_parts) return;
+    const call_registers r{*static_cast<ucontext_t *>(i.frame)};
+    auto written = static_cast<std::int64_t>(r.result());
     if (i.pc != call.pc || written <= 0) return;
-    const iovec whole{reinterpret_cast<void *>(second), third};
+    const auto fd = static_cast<int>(call.first_argument);
+    const iovec whole{reinterpret_cast<void *>(r.argument(1)), r.argument(2)};
     const iovec *parts = &whole;
     std::size_t number = 1;
     bool to_socket = false;
@@ -288,31 +311,33 @@ void go_on_writing(const interruption &i, const sleeping_call &call) noexcept {
     case SYS_write:
         break;
     case SYS_writev:
-        parts = reinterpret_cast<const iovec *>(second);
-        number = third;
+        parts = reinterpret_cast<const iovec *>(r.argument(1));
+        number = r.argument(2);
         break;
     case SYS_sendto:
         to_socket = true;
-        flags = fourth;
+        flags = static_cast<int>(r.argument(3));
         break;
     case SYS_sendmsg:
-        parts = reinterpret_cast<const msghdr *>(second)->msg_iov;
-        number = reinterpret_cast<const msghdr *>(second)->msg_iovlen;
+        parts = reinterpret_cast<const msghdr *>(r.argument(1))->msg_iov;
+        number = reinterpret_cast<const msghdr *>(r.argument(1))->msg_iovlen;
         to_socket = true;
-        flags = static_cast<int>(third);
+        flags = static_cast<int>(r.argument(2));
         break;
+    case SYS_io_uring_enter:
+        return go_on_waiting(fd, r);
     default:
         return;
     }
     for (auto skipped = static_cast<std::size_t>(written); number != 0; ++parts, --number) {
         for (const std::size_t size = parts->iov_len; skipped < size;) {
             const char *from = static_cast<const char *>(parts->iov_base) + skipped;
-            const auto fd = static_cast<int>(call.first_argument);
             const long more = to_socket ? ::syscall(SYS_sendto, fd, from, size - skipped, flags, nullptr, 0)
                                         : ::syscall(SYS_write, fd, from, size - skipped);
             if (more <= 0) return;
             skipped += static_cast<std::size_t>(more);
-            result = written += more;
+            written += more;
+            r.result() = static_cast<std::remove_reference_t<decltype(r.result())>>(written);
         }
         skipped -= parts->iov_len;
     }

@@ -58,8 +58,9 @@ sleeping_call call_of_sleeper(int id) noexcept;
 bool begin_anew(const interruption &i, const sleeping_call &call) noexcept;
 
 // In a handler, when the call was interrupted and may sleep again: if it was a write of which the signal has left a
-// part, this writes the rest, and the call returns the whole. errno is lost.
-void go_on_writing(const interruption &i, const sleeping_call &call) noexcept;
+// part, this writes the rest, and the call returns the whole; if it was to wait for what it has submitted to an
+// io_uring, this waits. errno is lost.
+void go_on_with(const interruption &i, const sleeping_call &call) noexcept;
 // True: the thread's code does that itself, so the above does nothing. The thread's own; in its TLS.
 extern "C" {
 extern COMITY_SHARED __thread bool comity_writes_in_parts __attribute__((tls_model("initial-exec")));
