@@ -63,7 +63,7 @@ void wake_who_sleeps_for_input() noexcept;
 // for it as long as that is so.
 void note_served() noexcept;
 
-// Around a fork, after all who may arm a timer or wait.
+// Around a fork: before the core takes any other lock, and, in the child, after the timers.
 void input_before_fork() noexcept;
 void input_after_fork(bool in_child) noexcept;
 

@@ -100,30 +100,32 @@ void end_what_is_open(const carrier *k) noexcept {
 
 // ---- Fork: the child has the forking thread and one hart at work; the others are made again when they are needed.
 
+// The input's lock comes first: its holder makes calls of the kernel's, in which it may be displaced, and needs the
+// others to go on.
 void before_fork() {
+    input_before_fork();
     starting.lock();
     if (!started.load(std::memory_order_relaxed)) return;
     schedulers_around_fork(current_carrier(), fork_stage::before);
     carriers_lock.lock();
     contexts_before_fork();
     base().before_fork();
-    input_before_fork();
 }
 void parent_after_fork() {
     if (started.load(std::memory_order_relaxed)) {
-        input_after_fork(false);
         base().parent_after_fork();
         contexts_after_fork();
         carriers_lock.unlock();
         schedulers_around_fork(current_carrier(), fork_stage::parent);
     }
     starting.unlock();
+    input_after_fork(false);
 }
 void child_after_fork() {
     starting.unlock();
     timers_after_fork();
-    if (!started.load(std::memory_order_relaxed)) return;
     input_after_fork(true);
+    if (!started.load(std::memory_order_relaxed)) return;
     new (&carriers_lock) spinlock;
     forks.fetch_add(1, std::memory_order_relaxed);
     carrier *k = current_carrier();
