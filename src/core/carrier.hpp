@@ -145,7 +145,7 @@ inline bool is_settled() noexcept {
 }
 
 // What the C++ runtime keeps of the running context.
-exception_state *caught_here() noexcept;
+COMITY_SHARED exception_state *caught_here() noexcept;
 inline exception_state *caught_by(const context *running) noexcept {
     return running->shares_tls ? running->on->caught : caught_here();
 }

@@ -1,5 +1,6 @@
 #include "sys/thread_locals.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -60,11 +61,13 @@ bool program_is_sanitizer() noexcept {
            });
 }
 
-// The C library's state of the kernel thread under the storage, and Comity's, stay; and a sanitizer's.
+// The C library's state of the kernel thread under the storage, and Comity's, stay; and a sanitizer's. Of the C++
+// library's, exceptions are the core's to see to, and the rest lives within one call.
 bool is_kept(const char *path) noexcept {
     if (!*path && program_is_sanitizer()) return true;
     const char *slash = std::strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (const char *prefix : {"libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libcomity", "libclang_rt"})
+    for (const char *prefix :
+         {"libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libstdc++", "libcomity", "libclang_rt"})
         if (begins_with(name, prefix)) return true;
     const char *own = own_path(), *own_slash = std::strrchr(own, '/');
     // The drop-ins lie in the folder `comity` beside this library.
@@ -72,13 +75,21 @@ bool is_kept(const char *path) noexcept {
     return slash && folder != 0 && std::strncmp(path, own, folder) == 0 && begins_with(path + folder, "comity/");
 }
 
-// Storage that was set up with the thread lies beside its thread pointer, on the side that the machine's ABI says; what
-// a library got that was loaded later lies elsewhere.
-bool is_beside(const std::byte *data) noexcept {
+std::size_t last_of_program = 0; // of the modules with thread-local storage that were there before the first thread
+
+// Has every thread the object's storage at the same offset? What is set up with a thread lies beside its thread
+// pointer, on the side that the machine's ABI says. What a library got that was loaded later lies where the allocator
+// found memory, which may be beside it too, by chance, in one thread.
+bool is_beside(const dl_phdr_info &object) noexcept {
     constexpr std::ptrdiff_t far = 256 << 10;
-    const std::ptrdiff_t offset =
-        static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(data) - thread_pointer());
-    return offset > -far && offset < far;
+    const auto offset =
+        static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(object.dlpi_tls_data) - thread_pointer());
+#if defined(__x86_64__)
+    const bool near = -far < offset && offset < 0;
+#else
+    const bool near = 0 < offset && offset < far;
+#endif
+    return near && object.dlpi_tls_modid <= last_of_program;
 }
 
 int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
@@ -96,8 +107,11 @@ int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
         cache.removed = object->dlpi_subs;
     }
     auto *data = static_cast<std::byte *>(object->dlpi_tls_data);
-    if (!data && object->dlpi_tls_modid != 0) cache.complete = false; // this thread has not come to use them
-    if (!data || is_kept(object->dlpi_name ? object->dlpi_name : "")) return 0;
+    if (object->dlpi_tls_modid == 0 || is_kept(object->dlpi_name ? object->dlpi_name : "")) return 0;
+    if (!data) { // this thread has not come to use them; another may have
+        cache.complete = false;
+        return 0;
+    }
     for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
         const auto &part = object->dlpi_phdr[i];
         if (part.p_type != PT_TLS) continue;
@@ -105,7 +119,7 @@ int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
                           part.p_memsz,
                           static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(data) - thread_pointer())};
         renew(v, data);
-        if (is_beside(data) && cache.count < known::most)
+        if (is_beside(*object) && cache.count < known::most)
             cache.all[cache.count++] = v;
         else
             cache.complete = false;
@@ -123,6 +137,12 @@ __attribute__((constructor)) void find_early() noexcept {
     own_path();
     program_is_sanitizer();
     own_destructors.find();
+    ::dl_iterate_phdr(
+        [](dl_phdr_info *object, std::size_t, void *) {
+            last_of_program = std::max(last_of_program, object->dlpi_tls_modid);
+            return 0;
+        },
+        nullptr);
     if (!at_fork([] { visiting.lock(); }, [] { visiting.unlock(); }, [] { visiting.unlock(); }))
         warn("no memory to prepare for fork: a child process must not make threads");
 }

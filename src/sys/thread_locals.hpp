@@ -9,8 +9,8 @@ namespace comity::sys {
 // how. Any thread; the destructors may switch, if the storage goes along.
 COMITY_SHARED bool destroy_thread_locals() noexcept;
 
-// Gives the caller's thread-local variables their initial values, but for those of the C library and of Comity. Any
-// thread, not in a signal handler; takes the dynamic linker's lock for a moment; never switches.
+// Gives the caller's thread-local variables their initial values, but for those of the C and the C++ library and of
+// Comity. Any thread, not in a signal handler; takes the dynamic linker's lock for a moment; never switches.
 COMITY_SHARED void renew_thread_locals() noexcept;
 
 } // namespace comity::sys

@@ -199,6 +199,7 @@ void *run(void *data) {
     errno = 0;
     if (used) {
         sys::renew_thread_locals();
+        *core::caught_here() = {};
         ::uselocale(LC_GLOBAL_LOCALE);
     }
     used = true;
