@@ -475,6 +475,13 @@ void work_stealing::leave_if_surplus(carrier *k) noexcept {
     own.here.store(true, std::memory_order_relaxed);
 }
 
+// Whoever puts a unit into an order, or takes one out, writes what a searcher looks at: one that looks all the time
+// makes each creation of a short thread twice as long.
+static void nap_between_looks() noexcept {
+    const std::uint64_t from = sys::ticks();
+    while (sys::ticks() - from < core::ticks_per_us()) sys::cpu_relax();
+}
+
 // A hart of a root waits a little before it leaves: new work mostly follows soon. Meanwhile it is a searcher, so nobody
 // is called for what it will find; so it looks again when it is none any more.
 bool work_stealing::wait_for_work(carrier *k) noexcept {
@@ -484,7 +491,7 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     for (unsigned i = 0; !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
         core::look_for_input(i);
         if (has_work(k) || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
-        sys::cpu_relax();
+        in_order() ? nap_between_looks() : sys::cpu_relax();
     }
     searchers_.fetch_sub(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
