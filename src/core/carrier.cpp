@@ -442,9 +442,11 @@ bool map_transition_stack(carrier *k) noexcept {
     constexpr std::size_t least = std::size_t{128} << 10;
     const std::size_t size = sys::get_options().stack_size;
     k->transition.stack = sys::map_stack(size < least ? least : size);
+    const bool is_whole = static_cast<bool>(k->transition.stack);
+    if (!is_whole) k->transition.stack = sys::map_stack(least); // threads do not start on it then
     k->transition.stack_top = k->transition.stack.top;
     k->transition.floor = k->transition.stack.top - k->transition.stack.size() / 2;
-    k->lends_stack = stacks_are_lent && size >= least;
+    k->lends_stack = stacks_are_lent && is_whole && size >= least;
     return static_cast<bool>(k->transition.stack);
 }
 

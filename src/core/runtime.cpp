@@ -169,6 +169,7 @@ void start() {
     (void)sys::get_cpp_library(); // here, where no fork comes in between: in the child it could not be loaded
     // Another library's constructor may have called before this one's have run.
     sys::prepare_fences();
+    sys::spare_address_space();
     watch_forks();
     chaos_seed(options.chaos);
     const unsigned harts = sys::number_of_harts();
@@ -285,11 +286,21 @@ void enlist(carrier *k) noexcept {
 }
 
 carrier *adopt() noexcept {
+    carrier *k = adopt_if_possible();
+    if (!k) sys::fatal("adopting a thread", "no memory; see the limits of the process (ulimit -a)");
+    return k;
+}
+
+carrier *adopt_if_possible() noexcept {
     if (carrier *k = current_carrier()) return k;
     ensure_started();
     auto *k = new (std::nothrow) carrier;
     context *native = allocate_context();
-    if (!k || !native || !map_transition_stack(k)) sys::fatal("adopting a thread", "no memory");
+    if (!k || !native || !map_transition_stack(k)) {
+        if (native) free_context(native);
+        delete k;
+        return nullptr;
+    }
     k->adopted = true; // what the watch and the statistics read of a carrier that they find in the list
     k->native = native;
     init_carrier(k);

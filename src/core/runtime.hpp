@@ -11,8 +11,10 @@ namespace comity::core {
 // Starts Comity if it has not started. Any thread; never fails: with nothing to be had it is one hart.
 COMITY_SHARED void ensure_started() noexcept;
 
-// The calling thread's carrier; a thread that Comity never saw becomes an adopted carrier without a hart.
+// The calling thread's carrier; a thread that Comity never saw becomes an adopted carrier without a hart. Without
+// memory for that the process ends, or the result is null.
 COMITY_SHARED carrier *adopt() noexcept;
+COMITY_SHARED carrier *adopt_if_possible() noexcept;
 
 // Makes sure that the caller holds a hart: an adopted thread outside Comity waits for one. Returns its carrier.
 // leave_if_outside gives it up again when the native context belongs to no scheduler but the base.

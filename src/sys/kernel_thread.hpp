@@ -46,7 +46,7 @@ void tell_end_at(int *word) noexcept;
 
 // How many kernel threads the process may have at most, with whatever else counts: by ulimit -u, the machine's number
 // of threads, or pids.max where a container sees its own.
-std::size_t kernel_thread_limit() noexcept;
+COMITY_SHARED std::size_t kernel_thread_limit() noexcept;
 
 // How much of a thread's memory the C library takes for itself at most: thread-local storage and its own frames.
 std::size_t kernel_thread_overhead() noexcept;

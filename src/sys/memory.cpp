@@ -1,5 +1,8 @@
 #include "sys/memory.hpp"
 
+#include <algorithm>
+
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,8 +27,19 @@ std::size_t physical_memory() noexcept {
 }
 
 std::size_t address_space_limit() noexcept {
-    rlimit limit{};
-    return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
+    std::size_t least = SIZE_MAX;
+    for (const auto which : {RLIMIT_AS, RLIMIT_DATA})
+        if (rlimit limit{}; ::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+            least = std::min<std::size_t>(least, limit.rlim_cur);
+    return least;
+}
+
+void spare_address_space() noexcept {
+    constexpr std::size_t of_an_arena = std::size_t{64} << 20, part = 8;
+    const std::size_t limit = address_space_limit();
+    if (limit == SIZE_MAX) return;
+    const std::size_t arenas = std::clamp<std::size_t>(limit / part / of_an_arena, 1, 1024);
+    (void)::mallopt(M_ARENA_MAX, static_cast<int>(arenas));
 }
 
 std::size_t page_size() noexcept { return static_cast<std::size_t>(::getpagesize()); }

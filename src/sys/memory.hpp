@@ -13,8 +13,12 @@ std::size_t page_size() noexcept;
 // Of the machine, in bytes.
 std::size_t physical_memory() noexcept;
 
-// What the process may map in all (`ulimit -v`), in bytes; SIZE_MAX: there is no limit.
+// What the process may map in all (`ulimit -v`), or of it to write to (`ulimit -d`), in bytes; SIZE_MAX: there is no
+// limit.
 COMITY_SHARED std::size_t address_space_limit() noexcept;
+// Where there is a limit: an eighth of it at most goes to the C library's arenas, of which each kernel thread that
+// allocates takes 64 MiB of addresses, harts and those that lend their storage included.
+void spare_address_space() noexcept;
 
 // `size` bytes, rounded up to pages, of zeroed memory that takes no physical memory before it is touched; nullptr when
 // the kernel gives none.

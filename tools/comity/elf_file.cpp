@@ -69,7 +69,7 @@ std::string header_damage(std::uint64_t size) {
 // A native file, with its segments and its dynamic section.
 class native_elf {
 public:
-    explicit native_elf(const std::string &path) : file_(path) {
+    explicit native_elf(const open_file &file) : file_(file) {
         Elf64_Ehdr header;
         if (!file_.read(&header, sizeof header, 0) ||
             (header.e_phnum > 0 && header.e_phentsize != sizeof(Elf64_Phdr))) {
@@ -188,7 +188,7 @@ private:
         }
     }
 
-    open_file file_;
+    const open_file &file_;
     bool has_header_ = true;
     std::vector<Elf64_Phdr> segments_;
     std::vector<Elf64_Dyn> dynamic_;
@@ -213,7 +213,7 @@ std::optional<elf_head> read_elf_head(const std::string &path) {
         static_cast<std::uint16_t>(head.little_endian ? start[18] | start[19] << 8 : start[19] | start[18] << 8);
     head.is_native = head.bits == 64 && head.little_endian && head.machine == own_machine;
     if (!head.is_native) return head;
-    const native_elf file(path);
+    const native_elf file(raw);
     head.damage = file.find_damage();
     head.lacks_header = !file.has_header();
     head.interpreter = file.interpreter();
@@ -229,7 +229,8 @@ elf_symbols read_elf_symbols(const std::string &path) {
     elf_symbols symbols;
     const auto head = read_elf_head(path);
     if (!head || !head->is_native) return symbols;
-    native_elf(path).for_each_symbol([&](std::string name, bool defined) {
+    const open_file file(path);
+    native_elf(file).for_each_symbol([&](std::string name, bool defined) {
         (defined ? symbols.exported : symbols.imported).insert(std::move(name));
     });
     return symbols;

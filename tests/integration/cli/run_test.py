@@ -1,5 +1,6 @@
 """comity run: what it does with every kind of program, and that the program's own behaviour is not changed."""
 import os
+import resource
 import re
 import shutil
 import signal
@@ -205,6 +206,12 @@ class programs_that_cannot_run(cli_case):
                 self.expect(result, 126, out="", err="is damaged: its header is not whole")
             if result.returncode < 0:  # the kernel accepted it and the program died by itself, without Comity's doing
                 self.assertGreaterEqual(cut, 64)
+
+    def test_one_file_beside_the_standard_ones_is_enough(self):
+        one = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        result = subprocess.run([self.comity, "run", "sh", "-c", "exit 7"], text=True, capture_output=True, timeout=60,
+                                preexec_fn=one)
+        self.expect(result, 7, out="")
 
 
 class stands_aside(cli_case):

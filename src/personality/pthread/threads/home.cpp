@@ -141,8 +141,7 @@ bool open_by_keeper() noexcept {
 }
 
 // The program's first thread, outside every scheduler: it stays as long as the process.
-bool is_main_outside() noexcept {
-    const core::carrier *k = core::adopt();
+bool is_main_outside(const core::carrier *k) noexcept {
     return sys::kernel_thread_id() == ::getpid() && k->current == k->native && !k->native->owner;
 }
 
@@ -155,8 +154,10 @@ comity_scheduler_t *the_scheduler() noexcept {
 bool open_scheduler(bool &inside) noexcept {
     if (!the_scheduler()) {
         core::ensure_started(); // which waits for the dynamic linker's lock, whose holder might come here, too
+        const core::carrier *const caller = core::adopt_if_possible();
+        if (!caller) return false;
         opening.lock();
-        const bool open = the_scheduler() || (is_main_outside() ? open_here() : open_by_keeper());
+        const bool open = the_scheduler() || (is_main_outside(caller) ? open_here() : open_by_keeper());
         opening.unlock();
         if (!open) return false;
     }

@@ -223,9 +223,13 @@ void *run(void *data) {
     return result;
 }
 
-// May a thread that starts find no memory for its stack? Then it has it from its creation, which says so: EAGAIN.
+// May a thread that starts find no memory for its stack, or no kernel thread that lends its storage? Then it has them
+// from its creation, which says so: EAGAIN.
 bool memory_may_be_missing() noexcept {
-    return sys::made_once([] { return sys::address_space_limit() != SIZE_MAX; }) || comity::contexts_were_missing();
+    constexpr std::size_t few_threads = 256;
+    return sys::made_once(
+               [] { return sys::address_space_limit() != SIZE_MAX || sys::kernel_thread_limit() < few_threads; }) ||
+           comity::contexts_were_missing();
 }
 
 signal_set first_mask(const wishes &w) noexcept {
