@@ -73,6 +73,16 @@ hart *base_scheduler::claim_idle() noexcept {
     return nullptr;
 }
 
+hart *base_scheduler::claim_idle_with_worker() noexcept {
+    for (unsigned i = 0; i < count_; ++i) {
+        hart *h = &harts_[i];
+        if (!h->worker.load(std::memory_order_relaxed) || !claim_idle(h)) continue;
+        if (h->worker.load(std::memory_order_relaxed)) return h;
+        put_idle(h);
+    }
+    return nullptr;
+}
+
 bool base_scheduler::claim_idle(hart *h) noexcept {
     const std::uint64_t bit = std::uint64_t{1} << (h->id % 64);
     return idle_[h->id / 64].fetch_and(~bit, std::memory_order_acq_rel) & bit; // acq_rel[idle]
@@ -190,6 +200,12 @@ void base_scheduler::keep_spare_worker() noexcept {
     if (!all_have) spare_worker_.store(make_worker(nullptr), std::memory_order_release); // release[spare-worker]
 }
 
+bool base_scheduler::is_sure_of_a_worker() noexcept {
+    if (has_any_worker()) return true;
+    keep_spare_worker();
+    return spare_worker_.load(std::memory_order_relaxed) || has_any_worker();
+}
+
 // Can the hart be carried by a worker? Makes one if need be.
 bool base_scheduler::has_worker(hart *h) noexcept {
     if (finds_worker(h)) return true;
@@ -251,7 +267,12 @@ void base_scheduler::release(hart *h) noexcept {
             if (serve_demand(h)) return;
             carried = has_worker(h); // to be asked while the hart is ours
         }
+        hart *other = carried ? nullptr : claim_idle_with_worker();
         put_idle(h);
+        if (other) {
+            h = other;
+            continue;
+        }
         if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && !carried)) return;
         if (!claim_idle(h)) return; // whoever claimed it serves somebody
     }

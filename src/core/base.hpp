@@ -66,6 +66,9 @@ public:
     bool finds_worker(hart *h) noexcept;
     // Sees to it that there is one, if some hart has no worker. One thread at a time; makes a kernel thread.
     void keep_spare_worker() noexcept;
+    // Is there a worker, of some hart or spare, so that work can go on that the thread which began it waits for? Makes
+    // one if need be. As above.
+    COMITY_SHARED bool is_sure_of_a_worker() noexcept;
     // The hart, which is the caller's, goes to a carrier that sleeps: to enter `into`, where it is counted already; or
     // to a thread that waits for one.
     static void give(hart *h, carrier *to, sched *into) noexcept;
@@ -89,6 +92,7 @@ private:
 
     hart *claim_idle() noexcept;
     bool claim_idle(hart *h) noexcept;
+    hart *claim_idle_with_worker() noexcept; // where no more workers can be made
     hart *claim_own() noexcept;
     static bool claim_kept(hart *h) noexcept;
     void put_idle(hart *h) noexcept;

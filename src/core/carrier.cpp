@@ -12,8 +12,10 @@
 #include "sys/futex.hpp"
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/process.hpp"
 
 #include <new>
 #include <utility>
@@ -407,6 +409,8 @@ void leave_handlers() noexcept {
 
 namespace {
 
+constexpr std::size_t worker_stack_size = std::size_t{8} << 20;
+
 void *worker_main(void *argument) {
     auto *k = static_cast<carrier *>(argument);
     sys::name_kernel_thread("comity-hart");
@@ -438,10 +442,19 @@ sys::stack_memory own_stack() noexcept {
     return stack;
 }
 
+// Where the address space is limited, the harts' own stacks take a sixteenth of it at most: those that are left are for
+// the program's threads.
+static bool stacks_are_small() noexcept {
+    return sys::made_once([] {
+        constexpr std::size_t of_a_hart = 2 * worker_stack_size, part = 16;
+        return stacks_are_lent && sys::address_space_limit() / part / of_a_hart < base().hart_count();
+    });
+}
+
 bool map_transition_stack(carrier *k) noexcept {
     constexpr std::size_t least = std::size_t{128} << 10;
     const std::size_t size = sys::get_options().stack_size;
-    k->transition.stack = sys::map_stack(size < least ? least : size);
+    if (!stacks_are_small()) k->transition.stack = sys::map_stack(size < least ? least : size);
     const bool is_whole = static_cast<bool>(k->transition.stack);
     if (!is_whole) k->transition.stack = sys::map_stack(least); // threads do not start on it then
     k->transition.stack_top = k->transition.stack.top;
@@ -469,7 +482,8 @@ carrier *make_worker(hart *h) noexcept {
     // Not on a stack of the C library's: a context that forks may stand on this thread, while the library believes that
     // the thread of the context's own TLS forks. In the child it would give this one's stack and TLS to the next
     // thread.
-    constexpr std::size_t stack_size = std::size_t{8} << 20;
+    constexpr std::size_t small = std::size_t{256} << 10;
+    const std::size_t stack_size = stacks_are_small() ? sys::kernel_thread_overhead() + small : worker_stack_size;
     sys::stack_memory stack = sys::map_stack(stack_size); // as long as the process
     k->own.store(h, std::memory_order_relaxed);
     note_awake();

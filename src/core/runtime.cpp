@@ -29,7 +29,8 @@ void contexts_after_fork() noexcept;
 
 namespace {
 
-constexpr std::ptrdiff_t native_stack_to_share = 64 << 10; // bytes
+constexpr std::ptrdiff_t native_stack_to_share = 64 << 10;  // bytes
+constexpr std::size_t room_to_start = std::size_t{4} << 20; // bytes; most of it is the C++ library's
 
 std::atomic<bool> started{false};
 sys::once first_use;
@@ -293,6 +294,8 @@ carrier *adopt() noexcept {
 
 carrier *adopt_if_possible() noexcept {
     if (carrier *k = current_carrier()) return k;
+    // A start that finds no memory decides for good that this process has no storage for contexts.
+    if (!started.load(std::memory_order_relaxed) && !sys::can_map(room_to_start)) return nullptr;
     ensure_started();
     auto *k = new (std::nothrow) carrier;
     context *native = allocate_context();

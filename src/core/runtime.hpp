@@ -12,7 +12,7 @@ namespace comity::core {
 COMITY_SHARED void ensure_started() noexcept;
 
 // The calling thread's carrier; a thread that Comity never saw becomes an adopted carrier without a hart. Without
-// memory for that the process ends, or the result is null.
+// memory for that, or for Comity's start, the process ends, or the result is null: a later call may find some.
 COMITY_SHARED carrier *adopt() noexcept;
 COMITY_SHARED carrier *adopt_if_possible() noexcept;
 

@@ -19,6 +19,19 @@ using core::waiter;
 
 namespace {
 
+// Of a thread that nobody can wake, for want of memory to adopt it.
+void nap() noexcept {
+    constexpr std::int64_t ns = 1'000'000;
+    const std::atomic<std::uint32_t> nothing{0};
+    (void)sys::futex_wait_for(nothing, 0, ns);
+}
+
+bool look_until(bool (*ready)(void *) noexcept, void *arg, std::int64_t deadline) noexcept {
+    bool good = false;
+    while (!(good = ready(arg)) && sys::now_ns() < deadline) nap();
+    return good;
+}
+
 // How long a waiter spins, in ticks: not beyond its deadline.
 std::uint64_t ticks_to_spin(std::int64_t deadline) noexcept {
     const std::uint64_t most = core::spin_ticks();
@@ -72,9 +85,12 @@ void wait_list::wait_once(waiting &w) noexcept {
     block(w);
 }
 
-// A thread outside Comity's schedulers sleeps in the kernel.
+// A thread outside Comity's schedulers sleeps in the kernel; without memory for its adoption it only lets time pass,
+// and the caller looks again.
 void wait_list::wait_outside(waiting &w) noexcept {
-    w.who = core::adopt()->current;
+    const carrier *const k = core::adopt_if_possible();
+    if (!k) return nap();
+    w.who = k->current;
     if (!(w.spins && spin(w.who, w.ready, w.arg, sys::no_deadline)) && enqueue(w)) core::sleep_without_hart(w.who->on);
 }
 
@@ -89,7 +105,9 @@ bool wait_list::poll(ready_fn ready, void *arg, std::int64_t deadline) noexcept 
 }
 
 bool wait_list::wait_with_deadline(ready_fn ready, void *arg, std::int64_t deadline, bool spins) noexcept {
-    context *c = core::adopt()->current;
+    const carrier *const k = core::adopt_if_possible();
+    if (!k) return look_until(ready, arg, deadline);
+    context *c = k->current;
     if (spins && spin(c, ready, arg, deadline)) return true;
     if (sys::now_ns() >= deadline) return ready(arg);
     if (!c->on->carried) return wait_in_kernel(c, ready, arg, deadline);

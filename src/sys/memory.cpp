@@ -52,6 +52,12 @@ void *map_pages(std::size_t size) noexcept {
     return at == MAP_FAILED ? nullptr : at;
 }
 
+bool can_map(std::size_t size) noexcept {
+    void *at = map_pages(size);
+    unmap_pages(at, size);
+    return at;
+}
+
 void unmap_pages(void *address, std::size_t size) noexcept {
     const errno_kept kept;
     if (address) ::munmap(address, round_to_pages(size));

@@ -23,6 +23,8 @@ void spare_address_space() noexcept;
 // `size` bytes, rounded up to pages, of zeroed memory that takes no physical memory before it is touched; nullptr when
 // the kernel gives none.
 COMITY_SHARED void *map_pages(std::size_t size) noexcept;
+// Would the kernel give as much now?
+bool can_map(std::size_t size) noexcept;
 // Gives back [address, address + size) as map_pages made it, or whole pages of it.
 void unmap_pages(void *address, std::size_t size) noexcept;
 // Drops the contents of whole pages: they read as zero afterwards, and their physical memory is free. For caches.

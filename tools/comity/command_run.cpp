@@ -87,6 +87,12 @@ bool serves_threads(const run_request &request) {
     return request.posix || (text && sys::parse_option(find_option("COMITY_POSIX"), text, on) && on != 0);
 }
 
+std::size_t count_harts(const run_request &request) {
+    std::uint64_t asked = 0;
+    if (request.harts && sys::parse_option(find_option("COMITY_HARTS"), request.harts->c_str(), asked)) return asked;
+    return sys::number_of_harts();
+}
+
 void set(const char *variable, const std::string &value) { ::setenv(variable, value.c_str(), 1); }
 
 void set_environment(const run_request &request, const installation &here) {
@@ -120,28 +126,35 @@ int execute(const std::string &path, const std::vector<std::string> &command) {
                 fmt::format("{}: cannot be executed: {}", path, std::strerror(error)));
 }
 
+int run_without(const std::string &obstacle, const std::string &path, const std::vector<std::string> &command) {
+    sys::warn("run: %s; running it without Comity", obstacle.c_str());
+    return execute(path, command);
+}
+
 } // namespace
 
 int run_program(const run_request &request) {
     if (const auto error = check_values(request)) return fail(error.code, error.text);
     if (request.command.empty()) return fail(exit_usage, "which program? Its name is missing; see `comity run --help`");
     clean_environment();
-    const installation here = find_installation();
-    if (const auto error = check_installation(here)) return fail(error.code, error.text);
     std::string path;
     if (const auto error = find_program(request.command.front(), path)) return fail(error.code, error.text);
+    // First, since what follows takes some stack.
+    std::string obstacle = find_memory_obstacle();
+    if (!obstacle.empty()) return run_without(obstacle, path, request.command);
+    const installation here = find_installation();
+    if (const auto error = check_installation(here)) return fail(error.code, error.text);
     program_info program;
     if (const auto error = inspect_program(path, program)) return fail(error.code, error.text);
 
-    std::string obstacle = find_system_obstacle();
+    obstacle = find_system_obstacle();
+    if (obstacle.empty() && serves_threads(request)) obstacle = find_thread_obstacle(count_harts(request));
     if (obstacle.empty() && !program.obstacle.empty())
         obstacle = fmt::format("{}: {}", program.elf_path(), program.obstacle);
     if (obstacle.empty()) obstacle = check_loader(program, preload_list(here, serves_threads(request)));
-    if (obstacle.empty()) {
-        set_environment(request, here);
-        if (request.verbose) sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));
-    } else
-        sys::warn("run: %s; running it without Comity", obstacle.c_str());
+    if (!obstacle.empty()) return run_without(obstacle, path, request.command);
+    set_environment(request, here);
+    if (request.verbose) sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));
     return execute(path, request.command);
 }
 

@@ -3,7 +3,9 @@
 #include <cstdio>
 
 #include <gnu/libc-version.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,14 @@ bool is_older(const char *version, int major, int minor) {
     return have_major < major || (have_major == major && have_minor < minor);
 }
 
+// A limit below `least` that `ulimit` sets by this option, in such units; or empty.
+std::string too_low(const char *what, decltype(RLIMIT_AS) which, char option, std::size_t least, std::size_t unit) {
+    rlimit now{};
+    if (::getrlimit(which, &now) != 0 || now.rlim_cur >= least) return {};
+    return fmt::format("the limit on {} (ulimit -{} {}) leaves no room for Comity, which needs {}", what, option,
+                       now.rlim_cur / unit, least / unit);
+}
+
 } // namespace
 
 std::string find_system_obstacle() {
@@ -26,6 +36,23 @@ std::string find_system_obstacle() {
     if (::uname(&kernel) == 0 && is_older(kernel.release, 5, 4))
         return fmt::format("Linux is {}, and Comity needs 5.4 or later", kernel.release);
     return {};
+}
+
+// What a program has left of less memory than this is too little for one thread more, or for the drop-ins themselves.
+std::string find_memory_obstacle() {
+    constexpr std::size_t kib = 1024, least_space = 32 * 1024 * kib;
+    constexpr std::size_t least_stack = 64 * kib; // the dynamic linker's, which loads them
+    std::string found = too_low("the address space", RLIMIT_AS, 'v', least_space, kib);
+    if (found.empty()) found = too_low("memory", RLIMIT_DATA, 'd', least_space, kib);
+    if (found.empty()) found = too_low("the first thread's stack", RLIMIT_STACK, 's', least_stack, kib);
+    return found;
+}
+
+// Beside the harts' kernel threads: the first thread, those for deadlines and signals, and some that lend their
+// storage.
+std::string find_thread_obstacle(std::size_t harts) {
+    constexpr std::size_t others = 8;
+    return ::getuid() == 0 ? std::string() : too_low("kernel threads", RLIMIT_NPROC, 'u', harts + others, 1);
 }
 
 } // namespace comity::cli

@@ -143,6 +143,7 @@ void *donor_main(void *argument) {
     // A C++ library that was loaded late takes memory for a thread's first use of this. Whoever needs it later may have
     // been stopped within the allocator, with its lock.
     (void)sys::get_cpp_library().get_globals();
+    errno = 0; // which an allocation that failed has set
     sys::unregister_restartable_sequences(reinterpret_cast<void *>(d->base));
     d->current_slot = current_slot();
     d->kernel_id = d->thread_id = sys::kernel_thread_id();
@@ -206,9 +207,16 @@ int command(donor *d, donor_state what) noexcept {
     return id;
 }
 
+// At the limit of kernel threads a donor that went away a moment ago may still count.
 int start(donor *d) noexcept {
+    constexpr int most_looks = 40;
+    constexpr std::int64_t between_ns = 500'000;
     if (const int error = refusal()) return error;
-    return sys::start_kernel_thread_on(d->stack.bottom, d, donor_main, d, d->thread);
+    for (int looks = 0;; ++looks) {
+        const int error = sys::start_kernel_thread_on(d->stack.bottom, d, donor_main, d, d->thread);
+        if (error != EAGAIN || !d->on_call || looks == most_looks) return error;
+        (void)sys::futex_wait_for(d->word, starting, between_ns);
+    }
 }
 
 } // namespace

@@ -288,6 +288,33 @@ class stands_aside(cli_case):
         self.expect(self.run_comity("run", program), 7, out=self.preload + "\n")
 
 
+    def run_limited(self, program, limits, user=None):
+        def limit():
+            for which, value in limits.items():
+                resource.setrlimit(which, (value, value))
+            if user:
+                os.setuid(user)
+        return subprocess.run([self.comity, "run", "--posix", program], cwd=self.folder, text=True, capture_output=True,
+                              timeout=60, preexec_fn=limit)
+
+    def test_where_limits_leave_no_room(self):
+        program = self.build("small", SAY_PRELOAD)
+        for which, value, said in ((resource.RLIMIT_AS, 15_000, "-v 15000"), (resource.RLIMIT_DATA, 5000, "-d 5000"),
+                                   (resource.RLIMIT_STACK, 32, "-s 32")):
+            result = self.run_limited(program, {which: value * 1024})
+            self.expect(result, 7, out="none\n", err=f"(ulimit {said}) leaves no room for Comity, which needs ")
+        room = {resource.RLIMIT_AS: 1 << 30, resource.RLIMIT_DATA: 1 << 30, resource.RLIMIT_STACK: 1 << 20}
+        self.expect(self.run_limited(program, room), 7, out=self.preload.replace("libcomity_pthread.so", "libcomity_threads.so") + "\n")
+
+    @unittest.skipUnless(os.geteuid() == 0, "the limit counts all of a user's threads, so it takes another user")
+    def test_where_a_limit_leaves_no_kernel_threads(self):
+        os.chmod(self.folder, 0o755)
+        program = self.build("unprivileged", SAY_PRELOAD)
+        result = self.run_limited(program, {resource.RLIMIT_NPROC: 8}, user=61957)
+        self.expect(result, 7, out="none\n", err="(ulimit -u 8) leaves no room for Comity, which needs ")
+        self.expect(self.run_limited(program, {resource.RLIMIT_NPROC: 500}, user=61957), 7, out=self.preload.replace("libcomity_pthread.so", "libcomity_threads.so") + "\n")
+
+
 class scripts(cli_case):
     def test_their_interpreters_get_the_drop_ins(self):
         script = self.write("shell", "#!/bin/sh -e\necho $LD_PRELOAD $0 $1\n")

@@ -1,6 +1,7 @@
 // The one scheduler under which all POSIX threads of the process run.
 #include "comity/scheduler.h"
 #include "comity/sync.h"
+#include "core/base.hpp"
 #include "core/displacement.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
@@ -153,11 +154,14 @@ comity_scheduler_t *the_scheduler() noexcept {
 
 bool open_scheduler(bool &inside) noexcept {
     if (!the_scheduler()) {
-        core::ensure_started(); // which waits for the dynamic linker's lock, whose holder might come here, too
+        // Comity starts before the lock is taken: its start waits for the dynamic linker's, whose holder may come here.
         const core::carrier *const caller = core::adopt_if_possible();
         if (!caller) return false;
         opening.lock();
-        const bool open = the_scheduler() || (is_main_outside(caller) ? open_here() : open_by_keeper());
+        // Who waits for a thread sleeps, outside all schedulers if it is not one itself, so a kernel thread has to be
+        // there that carries the hart on.
+        const bool open = the_scheduler() || (core::base().is_sure_of_a_worker() &&
+                                              (is_main_outside(caller) ? open_here() : open_by_keeper()));
         opening.unlock();
         if (!open) return false;
     }

@@ -44,16 +44,22 @@ __thread bool is_first __attribute__((tls_model("initial-exec"))) = false;
 
 // ---- Queues. Under the lock.
 
+void add_free(std::byte *memory, std::size_t size) noexcept {
+    for (std::size_t i = 0; memory && i + sizeof(sent_signal) <= size; i += sizeof(sent_signal)) {
+        auto *made = new (memory + i) sent_signal;
+        made->next = std::exchange(free_signals, made);
+    }
+}
+
+// The first few need no memory of the kernel's: where that is gone, a program's own signals come all the same.
 sent_signal *make_sent() noexcept {
     constexpr std::size_t chunk = 64 * 1024;
+    alignas(sent_signal) static std::byte first_few[8 * 1024];
     if (sent_in_all >= most_sent) return nullptr;
-    if (!free_signals) {
-        auto *memory = static_cast<std::byte *>(sys::map_pages(chunk));
-        for (std::size_t i = 0; memory && i + sizeof(sent_signal) <= chunk; i += sizeof(sent_signal)) {
-            auto *made = new (memory + i) sent_signal;
-            made->next = std::exchange(free_signals, made);
-        }
-    }
+    if (!free_signals && sent_in_all == 0)
+        add_free(first_few, sizeof first_few);
+    else if (!free_signals)
+        add_free(static_cast<std::byte *>(sys::map_pages(chunk)), chunk);
     if (free_signals) ++sent_in_all;
     return free_signals ? std::exchange(free_signals, free_signals->next) : nullptr;
 }
@@ -300,11 +306,13 @@ receiver *receiver_here() noexcept {
 void begin_signals() noexcept {
     static bool has_begun = false; // also in a child, by its parent
     if (has_begun || current_thread || has_go() || sys::kernel_thread_id() != ::getpid()) return;
+    const core::carrier *const k = core::adopt_if_possible();
+    if (!k) return; // no memory: the next call may find some
     has_begun = true;
     if (!core::take_interruptions() || !sys::in_children(nullptr, begin_again_in_child)) return;
     core::protect_code_at(reinterpret_cast<const void *>(&begin_signals));
     first_pthread = pthread_self();
-    first_receiver.context.store(core::adopt()->native, std::memory_order_relaxed);
+    first_receiver.context.store(k->native, std::memory_order_relaxed);
     is_first = true;
     is_first_there.store(true, std::memory_order_release); // release[posix-first]
     int state = PTHREAD_CANCEL_ENABLE;
