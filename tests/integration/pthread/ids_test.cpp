@@ -125,6 +125,26 @@ TEST(ids, say_whom_a_signal_is_for) {
     EXPECT_EQ(ESRCH, errno);
 }
 
+// As debuggers call it.
+TEST(ids, say_whom_a_signal_is_for_in_another_process) {
+    auto stop_a_child = [] {
+        const pid_t child = fork();
+        if (child == 0)
+            for (;;) pause();
+        EXPECT_EQ(0, syscall(SYS_tkill, child, SIGSTOP));
+        int status = 0;
+        EXPECT_EQ(child, waitpid(child, &status, WUNTRACED));
+        EXPECT_TRUE(WIFSTOPPED(status));
+        EXPECT_EQ(0, syscall(SYS_tkill, child, SIGKILL));
+        EXPECT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_TRUE(WIFSIGNALED(status));
+        errno = 0;
+        EXPECT_EQ(-1, syscall(SYS_tkill, 0x7ffffffe, SIGUSR1));
+        EXPECT_EQ(ESRCH, errno);
+    };
+    pthread_join(start(stop_a_child), nullptr);
+}
+
 // A timer's, too: at least somebody has it.
 TEST(ids, of_threads_serve_for_timers) {
     here = elsewhere = 0;

@@ -55,13 +55,22 @@ COMITY_INTERPOSED pid_t gettid() noexcept {
     return own != 0 && !in_vforked_child() ? own : next_gettid.get()();
 }
 
-COMITY_INTERPOSED int tgkill(pid_t process, pid_t id, int signal) {
-    const pthread_t t = handle_with(process, id);
-    if (!t) return next_tgkill.get()(process, id, signal);
+static int kill_thread(pthread_t t, int signal) {
     const int error = pthread_kill(t, signal);
     if (error == 0) return 0;
     errno = error;
     return -1;
+}
+
+COMITY_INTERPOSED int tgkill(pid_t process, pid_t id, int signal) {
+    const pthread_t t = handle_with(process, id);
+    return t ? kill_thread(t, signal) : next_tgkill.get()(process, id, signal);
+}
+
+// In whichever process it is: debuggers call it.
+static long tkill(pid_t id, int signal) {
+    const pthread_t t = handle_with(::getpid(), id);
+    return t ? kill_thread(t, signal) : next_syscall.get()(SYS_tkill, id, signal, 0, 0, 0, 0);
 }
 
 // The C library's `syscall`, jumped to with all arguments where they are: a thread that sleeps there is in the
@@ -77,7 +86,7 @@ long comity_call_by_id(long number, long a, long b, long c) {
     case SYS_tgkill:
         return tgkill(static_cast<pid_t>(a), static_cast<pid_t>(b), static_cast<int>(c));
     case SYS_tkill:
-        return tgkill(::getpid(), static_cast<pid_t>(a), static_cast<int>(b));
+        return tkill(static_cast<pid_t>(a), static_cast<int>(b));
     default:
         return gettid();
     }
