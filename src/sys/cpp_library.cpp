@@ -35,6 +35,13 @@ library load(const char *name) noexcept {
 // dlopen could not.
 library load_cpp() noexcept { return &__cxa_get_globals_fast ? library{true, RTLD_DEFAULT} : load("libstdc++.so.6"); }
 
+// The process' own, if it is linked with one (libunwind), comes first for the C++ library's functions, too. Frames of
+// one mean nothing to the other.
+library load_unwinder(const library &cpp) noexcept {
+    if (::dlsym(RTLD_DEFAULT, "_Unwind_RaiseException")) return {true, RTLD_DEFAULT};
+    return cpp.is_there ? cpp : load("libgcc_s.so.1"); // which the first needs
+}
+
 template <class F> void look(const library &in, const char *name, F &f) noexcept {
     void *found = in.is_there ? ::dlsym(in.handle, name) : nullptr;
     f = found ? reinterpret_cast<F>(found) : reinterpret_cast<F>(&is_missing);
@@ -54,7 +61,7 @@ void look_for_all(cpp_library &l) noexcept {
         l.personality = [](auto...) { return _URC_CONTINUE_UNWIND; };
     }
 
-    const library unwinder = cpp.is_there ? cpp : load("libgcc_s.so.1"); // which the first needs
+    const library unwinder = load_unwinder(cpp);
     look(unwinder, "_Unwind_RaiseException", l.raise);
     look(unwinder, "_Unwind_Resume", l.resume);
     look(unwinder, "_Unwind_ForcedUnwind", l.unwind);
