@@ -9,6 +9,8 @@
 #include "sys/message.hpp"
 #include "sys/own_memory.hpp"
 
+#include <bit>
+
 namespace comity::core {
 
 std::atomic<std::uint32_t> watched{0};
@@ -92,12 +94,13 @@ bool another_looked_within(std::uint64_t us) noexcept {
 // ---- Reports
 
 void count_out(descriptor &d) noexcept {
-    if (d.is_watched.exchange(false, std::memory_order_relaxed)) watched.fetch_sub(1, std::memory_order_relaxed);
+    const bool was_watched = d.is_watched.exchange(false, std::memory_order_acq_rel); // acq_rel[input-counted]
+    if (was_watched) watched.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void tell_waiters(descriptor &d) noexcept {
-    d.reports.fetch_add(1, std::memory_order_release); // release[input-report]: after count_out
-    wake_at.load(std::memory_order_relaxed)(&d.reports);
+void raise(std::atomic<std::uint32_t> &reports) noexcept {
+    reports.fetch_add(1, std::memory_order_release); // release[input-report]: after count_out
+    if (const auto wake = wake_at.load(std::memory_order_relaxed)) wake(&reports);
 }
 
 // It has been closed under us: who waits finds another way.
@@ -108,19 +111,21 @@ void give_up() noexcept {
         if (descriptor *of = chunk.load(std::memory_order_acquire)) // acquire[descriptors]
             for (unsigned i = 0; i < 1U << log_chunk; ++i) {
                 count_out(of[i]);
-                if (of[i].waiters.load(std::memory_order_relaxed) != 0) tell_waiters(of[i]);
+                if (of[i].waiters.load(std::memory_order_relaxed) != 0) tell(of[i]);
             }
 }
 
-void tell(const int *fds, int n) noexcept {
+void tell_all(const int *fds, int n) noexcept {
     for (int i = 0; i < n; ++i) {
         descriptor *d = known_descriptor(fds[i]);
         if (!d) continue;
         count_out(*d);
         chaos_point();
-        tell_waiters(*d);
+        tell(*d);
     }
 }
+
+std::atomic<std::uint32_t> shared[shared_reports_most];
 
 } // namespace
 
@@ -139,10 +144,22 @@ descriptor *descriptor_of(int fd) noexcept {
     return of ? of + n % (1U << log_chunk) : nullptr;
 }
 
-bool watch(int fd, descriptor &d, void (*wake)(const void *address)) noexcept {
+void tell(descriptor &d) noexcept {
+    raise(d.reports);
+    if (d.told_too.load(std::memory_order_seq_cst) == 0) return;            // seq_cst[input-shared]
+    std::uint64_t also = d.told_too.exchange(0, std::memory_order_seq_cst); // seq_cst[input-shared]
+    for (; also != 0; also &= also - 1) raise(shared[std::countr_zero(also)]);
+}
+
+std::atomic<std::uint32_t> &shared_reports(unsigned n) noexcept { return shared[n]; }
+
+bool watch(int fd, descriptor &d, void (*wake)(const void *address), std::uint64_t also) noexcept {
     if (is_broken.load(std::memory_order_relaxed) || !open_set()) return false;
     wake_at.store(wake, std::memory_order_relaxed);
-    if (!d.is_watched.exchange(true, std::memory_order_relaxed)) watched.fetch_add(1, std::memory_order_relaxed);
+    if (also != 0) d.told_too.fetch_or(also, std::memory_order_seq_cst); // seq_cst[input-shared]
+    chaos_point();
+    const bool is_watched = d.is_watched.exchange(true, std::memory_order_acq_rel); // acq_rel[input-counted]
+    if (!is_watched) watched.fetch_add(1, std::memory_order_relaxed);
     chaos_point();
     if (!set.watch(fd)) {
         count_out(d);
@@ -159,7 +176,7 @@ bool look_for_input() noexcept {
     input_reports found;
     found.n = set.take(found.fds, false);
     if (found.n < 0) return give_up(), true;
-    tell(found.fds, found.n);
+    tell_all(found.fds, found.n);
     return found.n != 0;
 }
 
@@ -180,7 +197,7 @@ void sleep_for_input(input_reports &brought) noexcept { brought.n = set.take(bro
 void end_sleeping_for_input(const input_reports &brought) noexcept {
     has_sleeper.store(false, std::memory_order_relaxed);
     if (brought.n < 0) give_up();
-    tell(brought.fds, brought.n);
+    tell_all(brought.fds, brought.n);
 }
 
 // The child has its own set, since the parent's reports would be lost to it, and nobody who waits.
@@ -196,6 +213,7 @@ void input_after_fork(bool in_child) noexcept {
         if (descriptor *of = chunk.load(std::memory_order_relaxed))
             for (unsigned i = 0; i < 1U << log_chunk; ++i) {
                 of[i].is_watched.store(false, std::memory_order_relaxed);
+                of[i].told_too.store(0, std::memory_order_relaxed);
                 of[i].waiters.store(0, std::memory_order_relaxed);
                 of[i].closers.store(0, std::memory_order_relaxed);
             }

@@ -11,14 +11,15 @@ namespace comity::core {
 
 // What is known of a descriptor's number. Its memory stays: a report may come when nobody waits any more.
 struct descriptor {
-    std::atomic<std::uint32_t> reports{0}; // changes when there may be input; at its address who waits is woken
-    std::atomic<std::uint32_t> waiters{0}; // by who waits, from before it looks
-    std::atomic<std::uint32_t> closers{0}; // by who closes it
-    std::atomic<std::uint32_t> closed{0};  // by the same, just before
-    std::atomic<bool> is_watched{false};   // a report is due
-    std::atomic<bool> sleeps{false};       // to read from it has meant to sleep; by who reads
-    enum class kind_of : std::uint8_t { unknown, socket, other };
-    std::atomic<kind_of> kind{kind_of::unknown}; // a guess; by who uses it
+    std::atomic<std::uint32_t> reports{0};  // changes when there may be input; at its address who waits is woken
+    std::atomic<std::uint32_t> waiters{0};  // by who waits, from before it looks
+    std::atomic<std::uint32_t> closers{0};  // by who closes it
+    std::atomic<std::uint32_t> closed{0};   // by the same, just before
+    std::atomic<std::uint64_t> told_too{0}; // bit n: who waits at shared_reports(n)
+    std::atomic<bool> is_watched{false};    // a report is due
+    std::atomic<bool> sleeps{false};        // to read from it has meant to sleep; by who reads
+    enum class kind_of : std::uint8_t { unknown, stream, socket, other }; // socket: another than of a stream
+    std::atomic<kind_of> kind{kind_of::unknown};                          // a guess; by who uses it
 };
 
 // Null: the number is none, or too large, or there is no memory for it. Any thread.
@@ -27,9 +28,15 @@ COMITY_SHARED descriptor *descriptor_of(int fd) noexcept;
 COMITY_SHARED descriptor *known_descriptor(int fd) noexcept;
 
 // `reports` will change, once, when there is input at the descriptor, also if there is some already; whoever waits at
-// its address is woken by `wake`, which is the same for all calls, and must not switch. False: the kernel does not
-// watch it (a file), or has no memory or descriptors left. Any thread.
-COMITY_SHARED bool watch(int fd, descriptor &d, void (*wake)(const void *address)) noexcept;
+// its address is woken by `wake`, which is the same for all calls, and must not switch. So will those that `also` has
+// the bits of. False: the kernel does not watch it (a file), or has no memory or descriptors left. Any thread.
+COMITY_SHARED bool watch(int fd, descriptor &d, void (*wake)(const void *address), std::uint64_t also = 0) noexcept;
+// `reports` changes now, and who waits is woken. Any thread.
+COMITY_SHARED void tell(descriptor &d) noexcept;
+
+// What stands for the reports of several descriptors. Others may share it, so that it changes for them, too.
+constexpr unsigned shared_reports_most = 64;
+COMITY_SHARED std::atomic<std::uint32_t> &shared_reports(unsigned n) noexcept;
 
 // Is it one that Comity itself needs to watch others? Any thread.
 COMITY_SHARED bool is_for_watching(int fd) noexcept;

@@ -93,7 +93,7 @@ struct input : rl::test_suite<input, 3> {
         if (before == at_input && !seeded(rings_nobody)) set.ring();
     }
     void count_out() {
-        if (is_watched_.exchange(0, mo_relaxed, $)) watched_.fetch_sub(1, mo_relaxed, $);
+        if (is_watched_.exchange(0, mo_acq_rel, $)) watched_.fetch_sub(1, mo_relaxed, $); // acq_rel[input-counted]
     }
     void tell() {
         if (!seeded(tells_before_it_counts)) count_out();
@@ -130,7 +130,7 @@ struct input : rl::test_suite<input, 3> {
     }
     void wait() {
         const unsigned seen = reports_.load(mo_acquire, $); // acquire[input-report]
-        if (!is_watched_.exchange(1, mo_relaxed, $)) watched_.fetch_add(1, mo_relaxed, $);
+        if (!is_watched_.exchange(1, mo_acq_rel, $)) watched_.fetch_add(1, mo_relaxed, $); // acq_rel[input-counted]
         set.arm();
         list.acquire();
         const bool waits = waits_ = reports_.load(mo_relaxed, $) == seen;

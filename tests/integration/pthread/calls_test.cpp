@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include <ctime>
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include <aio.h>
 #include <fcntl.h>
@@ -231,6 +234,58 @@ TEST(calls, tell_of_addresses_that_are_none) {
     pthread_join(start(f), nullptr);
     close(ends[0]);
     close(ends[1]);
+}
+
+// Also where a stream takes a part of it at a time; one that is told not to wait says how much that was.
+TEST(calls, that_send_much_send_all_of_it_in_order) {
+    constexpr std::size_t size = 1'000'000;
+    std::vector<char> data(size), got(size);
+    for (std::size_t i = 0; i < size; ++i) data[i] = static_cast<char>(i * 31 + i / 1000);
+    std::vector<iovec> parts;
+    for (std::size_t at = 0; at < size;) {
+        const std::size_t n = std::min(size - at, at % 7 == 0 ? std::size_t{0} : at % 50'000);
+        parts.push_back({data.data() + at, n});
+        at += n;
+        if (n == 0 && at < size) parts.push_back({data.data() + at++, 1});
+    }
+    ASSERT_GE(IOV_MAX, parts.size());
+    const auto count = static_cast<int>(parts.size());
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const std::function<ssize_t(int)> ways[] = {
+        [&](int to) { return write(to, data.data(), size); },
+        [&](int to) { return writev(to, parts.data(), count); },
+        [&](int to) { return send(to, data.data(), size, 0); },
+        [&](int to) { return sendmsg(to, &message, 0); },
+    };
+    for (const auto &way : ways) {
+        int ends[2];
+        ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+        auto put = [&] {
+            errno = ERANGE;
+            EXPECT_EQ(static_cast<ssize_t>(size), way(ends[0]));
+            EXPECT_EQ(ERANGE, errno);
+            EXPECT_EQ(0, fcntl(ends[0], F_SETFL, O_NONBLOCK));
+            const ssize_t some = way(ends[0]);
+            EXPECT_LT(0, some);
+            EXPECT_GT(static_cast<ssize_t>(size), some);
+            EXPECT_EQ(-1, way(ends[0]));
+            EXPECT_EQ(EAGAIN, errno);
+        };
+        const pthread_t t = start(put);
+        std::fill(got.begin(), got.end(), 0);
+        for (std::size_t at = 0; at < size;) {
+            const ssize_t n = read(ends[1], got.data() + at, std::min(size - at, std::size_t{10'000}));
+            ASSERT_LT(0, n);
+            at += static_cast<std::size_t>(n);
+            if (at % 7 == 0) sched_yield();
+        }
+        EXPECT_EQ(data, got);
+        pthread_join(t, nullptr);
+        close(ends[0]);
+        close(ends[1]);
+    }
 }
 
 TEST(calls, that_need_not_sleep_are_cancellation_points) {

@@ -7,16 +7,15 @@
 
 #include <algorithm>
 #include <climits>
+#include <span>
 
 #include <aio.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
-#include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,12 +34,6 @@ namespace {
 COMITY_NEXT_SYMBOL next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
 
 bool is_nonblocking(int fd) noexcept { return ::fcntl(fd, F_GETFL) & O_NONBLOCK; }
-
-bool is_stream(int fd) noexcept {
-    int type = 0;
-    socklen_t size = sizeof type;
-    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
-}
 
 // Would a call for `events` on the descriptor sleep?
 bool sleeps(int fd, short events) noexcept {
@@ -103,7 +96,8 @@ enum class looked { for_nothing, and_may_read, and_made_the_call };
 template <class Attempt, class Result> looked wait_on_harts(called_file &f, const Attempt &attempt, Result &result) {
     const auto fail = [&result](int error) { return result = -1, errno = error, looked::and_made_the_call; };
     const int fd = f.number();
-    input_wait input(f);
+    called_file *const files[] = {&f};
+    input_wait input(files, input_wait::what::a_read);
     while (input) {
         tried how = tried::no_socket;
         if constexpr (!std::same_as<Attempt, no_sockets_call>)
@@ -128,7 +122,8 @@ auto input(int fd, Call call, int flags = 0, const Attempt &attempt = {}) -> dec
     called_file file(fd);
     if (waits && !waits_for_all && current_thread) found = wait_on_harts(file, attempt, result);
     if (found == looked::and_made_the_call) return result;
-    const kernel_input asleep(file);
+    called_file *const files[] = {&file};
+    const kernel_input asleep(files);
     const auto call_there = [&file, call]() -> decltype(call(fd)) {
         if (!file.keep_if_moved()) return errno = EBADF, -1;
         const called_file::in_call here(file);
@@ -165,53 +160,6 @@ std::size_t size_of(const msghdr *message) noexcept {
     return size_of(message->msg_iov, message->msg_iovlen);
 }
 
-// ---- Calls that wait for several descriptors. attempt(limit) has the kernel wait.
-
-int fail(int error) noexcept {
-    errno = error;
-    return -1;
-}
-
-template <class Attempt>
-int await_events(Attempt attempt, const timespec *timeout, const sigset_t *mask, bool looks_first = false) {
-    if (timeout && (!is_time(timeout) || timeout->tv_sec < 0)) return fail(EINVAL);
-    const bool only_looks = timeout && nanoseconds(*timeout) == 0;
-    timespec none{};
-    const auto look = [&] {
-        test_cancel();
-        deliver_here();
-        return attempt(&none);
-    };
-    if (only_looks && !mask) return look();
-    if (looks_first && current_thread)
-        if (const int ready = look()) return ready;
-    return if_it_sleeps(!only_looks, limited_call<Attempt>{attempt, end_of(timeout)},
-                        {after_handler::ends, !only_looks, mask});
-}
-
-int poll_for(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
-    const auto attempt = [=](timespec *limit) {
-        return static_cast<int>(::syscall(SYS_ppoll, of, n, limit, nullptr, sizeof(signal_set)));
-    };
-    return await_events(attempt, timeout, mask, true);
-}
-
-int select_for(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout, const sigset_t *mask) {
-    const auto attempt = [=](timespec *limit) {
-        return static_cast<int>(::syscall(SYS_pselect6, n, in, out, other, limit, nullptr));
-    };
-    return await_events(attempt, timeout, mask);
-}
-
-timespec milliseconds(int n) noexcept { return {n / 1000, n % 1000 * 1'000'000L}; }
-
-// In whole ones, and not too few.
-int milliseconds_left(std::int64_t end) noexcept {
-    if (end == sys::no_deadline) return -1;
-    const timespec left = time_left(end);
-    return static_cast<int>(left.tv_sec * 1000 + (left.tv_nsec + 999'999) / 1'000'000);
-}
-
 } // namespace
 
 bool sleeps_for_input(int fd) noexcept { return sleeps(fd, POLLIN); }
@@ -226,6 +174,7 @@ using namespace comity::posix;
     COMITY_NEXT_SYMBOL static next<type> next_##name { #name }
 
 COMITY_NEXT(send, ssize_t (*)(int, const void *, std::size_t, int));
+COMITY_NEXT(sendmsg, ssize_t (*)(int, const msghdr *, int));
 COMITY_NEXT(recv, ssize_t (*)(int, void *, std::size_t, int));
 COMITY_NEXT(recvfrom, ssize_t (*)(int, void *, std::size_t, int, sockaddr *, socklen_t *));
 COMITY_NEXT(recvmsg, ssize_t (*)(int, msghdr *, int));
@@ -240,31 +189,66 @@ COMITY_INTERPOSED ssize_t readv(int fd, const iovec *to, int n) {
     COMITY_NEXT(readv, ssize_t(*)(int, const iovec *, int));
     return input(fd, [=](int by) { return next_readv.get()(by, to, n); });
 }
-// A little output to a socket, where mostly there is room. False: it would sleep, and nothing was sent.
-static bool send_at_once(int fd, const void *from, std::size_t size, int flags, ssize_t &sent) {
-    if (!current_thread || size > PIPE_BUF || !is_socket(fd)) return false;
+// Output to a socket is tried at once, since mostly there is room: by attempt(), which does not wait. send_rest(n)
+// sends what comes after n bytes, if that is anything. False: it would sleep, and nothing was sent.
+template <class Attempt, class SendRest>
+static bool send_at_once(int fd, int flags, ssize_t &sent, Attempt attempt, SendRest send_rest) {
     test_cancel();
     deliver_here();
     const int before = errno;
-    sent = next_send.get()(fd, from, size, flags | MSG_DONTWAIT);
+    sent = attempt();
     if (sent == -1 && errno == ENOTSOCK) return note_not_socket(fd, before), false;
-    if (sent == -1 && errno == EAGAIN) return errno = before, false;
-    const auto n = static_cast<std::size_t>(sent);
-    if (sent >= 0 && n < size) {
-        const ssize_t more = send(fd, static_cast<const std::byte *>(from) + n, size - n, flags | MSG_NOSIGNAL);
-        sent += more > 0 ? more : 0;
+    const bool waits = !(flags & MSG_DONTWAIT);
+    if (sent == -1 && errno == EAGAIN && waits && !is_nonblocking(fd)) return errno = before, false;
+    if (sent >= 0 && waits) {
+        sent += send_rest(static_cast<std::size_t>(sent));
+        errno = before;
     }
     deliver_here();
     return true;
 }
+static bool is_socket_of_ours(int fd) { return current_thread && is_socket(fd); }
+static bool is_stream_of_ours(int fd) { return current_thread && is_stream(fd); }
+
+static bool send_at_once(int fd, const void *from, std::size_t size, int flags, ssize_t &sent) {
+    const auto rest = [=](std::size_t n) -> ssize_t {
+        if (n >= size) return 0;
+        return std::max<ssize_t>(0, send(fd, static_cast<const std::byte *>(from) + n, size - n, flags | MSG_NOSIGNAL));
+    };
+    return send_at_once(
+        fd, flags, sent, [=] { return next_send.get()(fd, from, size, flags | MSG_DONTWAIT); }, rest);
+}
+static bool send_at_once(int fd, const msghdr *message, int flags, ssize_t &sent) {
+    const auto rest = [=](std::size_t n) {
+        ssize_t more = 0;
+        for (const iovec &part : std::span(message->msg_iov, message->msg_iovlen)) {
+            const std::size_t gone = std::min(n, part.iov_len), size = part.iov_len - gone;
+            n -= gone;
+            if (size == 0) continue;
+            const ssize_t now =
+                send(fd, static_cast<const std::byte *>(part.iov_base) + gone, size, flags | MSG_NOSIGNAL);
+            more += std::max<ssize_t>(0, now);
+            if (now != static_cast<ssize_t>(size)) break;
+        }
+        return more;
+    };
+    return send_at_once(
+        fd, flags, sent, [=] { return next_sendmsg.get()(fd, message, flags | MSG_DONTWAIT); }, rest);
+}
 COMITY_INTERPOSED ssize_t write(int fd, const void *from, std::size_t size) {
     COMITY_NEXT(write, ssize_t(*)(int, const void *, std::size_t));
-    if (ssize_t sent = 0; send_at_once(fd, from, size, 0, sent)) return sent;
+    if (ssize_t sent = 0; is_stream_of_ours(fd) && send_at_once(fd, from, size, 0, sent)) return sent;
     return output(
         fd, [=] { return size; }, [=] { return next_write.get()(fd, from, size); });
 }
 COMITY_INTERPOSED ssize_t writev(int fd, const iovec *from, int n) {
     COMITY_NEXT(writev, ssize_t(*)(int, const iovec *, int));
+    if (ssize_t sent = 0; n > 0 && n <= IOV_MAX && is_stream_of_ours(fd)) {
+        msghdr message{};
+        message.msg_iov = const_cast<iovec *>(from);
+        message.msg_iovlen = static_cast<std::size_t>(n);
+        if (send_at_once(fd, &message, 0, sent)) return sent;
+    }
     return output(
         fd, [=] { return size_of(from, static_cast<unsigned>(n)); }, [=] { return next_writev.get()(fd, from, n); });
 }
@@ -281,7 +265,7 @@ COMITY_INTERPOSED ssize_t recvmsg(int fd, msghdr *message, int flags) {
     return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }, true});
 }
 COMITY_INTERPOSED ssize_t send(int fd, const void *from, std::size_t size, int flags) {
-    if (ssize_t sent = 0; send_at_once(fd, from, size, flags, sent)) return sent;
+    if (ssize_t sent = 0; is_socket_of_ours(fd) && send_at_once(fd, from, size, flags, sent)) return sent;
     return output(
         fd, [=] { return size; }, [=] { return next_send.get()(fd, from, size, flags); }, flags);
 }
@@ -299,7 +283,8 @@ COMITY_INTERPOSED ssize_t sendto(int fd, const void *from, std::size_t size, int
     return without_hart(within_limit_of([fd] { return fd; }, POLLOUT, call));
 }
 COMITY_INTERPOSED ssize_t sendmsg(int fd, const msghdr *message, int flags) {
-    COMITY_NEXT(sendmsg, ssize_t(*)(int, const msghdr *, int));
+    const bool connects = flags & MSG_FASTOPEN;
+    if (ssize_t sent = 0; !connects && is_socket_of_ours(fd) && send_at_once(fd, message, flags, sent)) return sent;
     return output(
         fd, [=] { return size_of(message); }, [=] { return next_sendmsg.get()(fd, message, flags); }, flags);
 }
@@ -324,59 +309,6 @@ COMITY_INTERPOSED int accept4(int fd, sockaddr *address, socklen_t *length, int 
 COMITY_INTERPOSED int connect(int fd, const sockaddr *address, socklen_t length) {
     COMITY_NEXT(connect, int (*)(int, const sockaddr *, socklen_t));
     return without_hart([=] { return next_connect.get()(fd, address, length); });
-}
-COMITY_INTERPOSED int poll(pollfd *of, nfds_t n, int timeout) {
-    COMITY_NEXT(poll, int (*)(pollfd *, nfds_t, int));
-    if (!receiver_here()) return next_poll.get()(of, n, timeout);
-    const timespec time = milliseconds(timeout);
-    return poll_for(of, n, timeout < 0 ? nullptr : &time, nullptr);
-}
-COMITY_INTERPOSED int ppoll(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
-    return receiver_here() ? poll_for(of, n, timeout, mask) : next_ppoll.get()(of, n, timeout, mask);
-}
-COMITY_INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *other, timeval *timeout) {
-    COMITY_NEXT(select, int (*)(int, fd_set *, fd_set *, fd_set *, timeval *));
-    if (!receiver_here()) return next_select.get()(n, in, out, other, timeout);
-    if (!timeout) return select_for(n, in, out, other, nullptr, nullptr);
-    constexpr long second = 1'000'000;
-    if (timeout->tv_usec < 0) return fail(EINVAL);
-    const timespec time{timeout->tv_sec + timeout->tv_usec / second, timeout->tv_usec % second * 1000};
-    const std::int64_t end = end_of(&time);
-    const int result = select_for(n, in, out, other, &time, nullptr);
-    const timespec left = time_left(end);
-    *timeout = {left.tv_sec, left.tv_nsec / 1000};
-    return result;
-}
-COMITY_INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout,
-                              const sigset_t *mask) {
-    COMITY_NEXT(pselect, int (*)(int, fd_set *, fd_set *, fd_set *, const timespec *, const sigset_t *));
-    if (!receiver_here()) return next_pselect.get()(n, in, out, other, timeout, mask);
-    return select_for(n, in, out, other, timeout, mask);
-}
-COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout) {
-    COMITY_NEXT(epoll_wait, int (*)(int, epoll_event *, int, int));
-    const timespec time = milliseconds(timeout);
-    const std::int64_t end = end_of(timeout < 0 ? nullptr : &time);
-    return if_it_sleeps([=] { return timeout != 0 && sleeps(fd, POLLIN); },
-                        [=] { return next_epoll_wait.get()(fd, events, n, milliseconds_left(end)); },
-                        {after_handler::ends, timeout != 0});
-}
-// The mask is the thread's. The descriptor itself is waited for, with a limit that the kernel reads late.
-COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeout, const sigset_t *mask) {
-    COMITY_NEXT(epoll_pwait, int (*)(int, epoll_event *, int, int, const sigset_t *));
-    if (!receiver_here()) return next_epoll_pwait.get()(fd, events, n, timeout, mask);
-    if (!mask) return epoll_wait(fd, events, n, timeout);
-    const auto attempt = [=](timespec *limit) {
-        for (;;) {
-            pollfd p{fd, POLLIN, 0};
-            const long ready = ::syscall(SYS_ppoll, &p, 1, limit, nullptr, sizeof(signal_set));
-            if (ready <= 0) return static_cast<int>(ready);
-            const int found = next_epoll_pwait.get()(fd, events, n, 0, nullptr);
-            if (found != 0) return found; // else somebody else has taken them
-        }
-    };
-    const timespec time = milliseconds(timeout);
-    return await_events(attempt, timeout < 0 ? nullptr : &time, mask);
 }
 COMITY_INTERPOSED pid_t waitpid(pid_t pid, int *status, int options) {
     COMITY_NEXT(waitpid, pid_t(*)(pid_t, int *, int));
@@ -519,22 +451,12 @@ COMITY_INTERPOSED ssize_t __recvfrom_chk(int fd, void *to, std::size_t size, std
                                          sockaddr *from, socklen_t *length) {
     return size > room ? __chk_fail(), 0 : recvfrom(fd, to, size, flags, from, length);
 }
-COMITY_INTERPOSED int __poll_chk(pollfd *of, nfds_t n, int timeout, std::size_t room) {
-    return n > room / sizeof(pollfd) ? __chk_fail(), 0 : poll(of, n, timeout);
-}
-COMITY_INTERPOSED int __ppoll_chk(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask,
-                                  std::size_t room) {
-    return n > room / sizeof(pollfd) ? __chk_fail(), 0 : ppoll(of, n, timeout, mask);
-}
-
 COMITY_ALSO_NAMED(__read, read);
 COMITY_ALSO_NAMED(__write, write);
 COMITY_ALSO_NAMED(__pread64, pread64);
 COMITY_ALSO_NAMED(__pwrite64, pwrite64);
 COMITY_ALSO_NAMED(__send, send);
 COMITY_ALSO_NAMED(__connect, connect);
-COMITY_ALSO_NAMED(__poll, poll);
-COMITY_ALSO_NAMED(__select, select);
 COMITY_ALSO_NAMED(__wait, wait);
 COMITY_ALSO_NAMED(__waitpid, waitpid);
 

@@ -11,6 +11,7 @@
 #include "sys/errno_kept.hpp"
 #include "sys/kernel_thread.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fcntl.h>
@@ -47,30 +48,20 @@ kind_of find_kind(int fd, core::descriptor &d) noexcept {
     const sys::errno_kept kept;
     int type = 0;
     socklen_t size = sizeof type;
-    kind = ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 ? kind_of::socket : kind_of::other;
+    if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0)
+        kind = kind_of::other;
+    else
+        kind = type == SOCK_STREAM ? kind_of::stream : kind_of::socket;
     d.kind.store(kind, std::memory_order_relaxed);
     return kind;
 }
 
-// Until there may be input, or it cannot be told.
-signalled_wait wait_for_report(const called_file &f, core::descriptor &d) {
-    const std::uint32_t seen = d.reports.load(std::memory_order_acquire); // acquire[input-report]
-    // Who closes it has said so before it reports that.
-    if (f.is_being_closed()) return signalled_wait::done;
-    if (!core::watch(f.number(), d, sync::wake_all_at)) {
-        d.sleeps.store(false, std::memory_order_relaxed); // to the next call
-        return signalled_wait::late;
-    }
-    // The kernel's calls until here are no code of Comity's: the thread may have been displaced there.
-    come_home();
-    if (!is_on_hart()) return signalled_wait::late;
-    const auto reported = [&]() noexcept {
-        return d.reports.load(std::memory_order_acquire) != seen; // acquire[input-report]
-    };
-    core::current_context()->self.comes_in_turn = true;
-    // The hart, not the thread, spins: it looks for reports meanwhile.
-    return wait_or_signal<true>(&d.reports, reported, sys::no_deadline, false);
+// At which of the shared reports the thread waits.
+unsigned share_of(const thread *t) noexcept {
+    return static_cast<unsigned>((reinterpret_cast<std::uintptr_t>(t) / sizeof *t) % core::shared_reports_most);
 }
+
+bool sleeps(const called_file *f) noexcept { return f->descriptor()->sleeps.load(std::memory_order_relaxed); }
 
 } // namespace
 
@@ -125,34 +116,75 @@ bool called_file::keep() noexcept {
     return own_ >= 0;
 }
 
-input_wait::input_wait(called_file &f) : file_(f) {
-    core::descriptor *d = f.descriptor();
-    if (!d || (!d->sleeps.load(std::memory_order_relaxed) && !core::is_hart_wanted() &&
-               in_kernel.load(std::memory_order_relaxed) <= most_in_kernel))
-        return;
+input_wait::input_wait(std::span<called_file *const> files, what w) : files_(files), what_(w) {
+    if (std::ranges::any_of(files, [](const called_file *f) { return !f->descriptor(); })) return;
+    const bool waits_here = files.empty() || std::ranges::any_of(files, sleeps) || core::is_hart_wanted() ||
+                            in_kernel.load(std::memory_order_relaxed) > most_in_kernel;
+    if (!waits_here || !current_thread) return;
     if (sys::ticks() < without_harts_until.load(std::memory_order_relaxed)) return;
     r_ = receiver_here();
-    if (!r_ || in_vforked_child()) return;
+    if (!r_) return;
     test_cancel();
-    come_home();
-    if (!is_on_hart()) return;
-    handlers_ = r_->handled_without_restart;
+    if (!is_on_hart()) {
+        if (in_vforked_child()) return;
+        come_home();
+        if (!is_on_hart()) return;
+    }
+    handlers_ = handlers();
     deliver_here();
-    if (f.hold()) d_ = d;
+    is_here_ = std::ranges::all_of(files, &called_file::hold);
+    if (!is_here_) let_go();
 }
 
-input_wait::outcome input_wait::wait() {
-    if (r_->handled_without_restart != handlers_) return outcome::interrupted;
-    signalled_wait e = signalled_wait::late;
+void input_wait::let_go() noexcept {
+    for (called_file *f : files_) f->let_go();
+}
+
+// False: not all can be watched.
+bool input_wait::begin(std::uint64_t also) noexcept {
+    for (called_file *f : files_)
+        if (!core::watch(f->number(), *f->descriptor(), sync::wake_all_at, also)) {
+            f->descriptor()->sleeps.store(false, std::memory_order_relaxed); // to the next call
+            return false;
+        }
+    // The kernel's calls until here are no code of Comity's: the thread may have been displaced there.
+    come_home();
+    return is_on_hart();
+}
+
+// False: it is too late for one.
+bool input_wait::keep_what_is_closed() noexcept {
+    return std::ranges::all_of(files_, [](called_file *f) { return !f->is_being_closed() || f->keep(); });
+}
+
+input_wait::outcome input_wait::wait(std::int64_t deadline) {
+    if (handlers() != handlers_) return outcome::interrupted;
+    const bool is_one = files_.size() == 1;
+    const unsigned share = share_of(current_thread);
+    const std::atomic<std::uint32_t> &reports =
+        is_one ? files_.front()->descriptor()->reports : core::shared_reports(share);
+    const auto is_closing = [&] { return std::ranges::any_of(files_, &called_file::is_being_closed); };
+    const std::uint32_t seen = reports.load(std::memory_order_acquire); // acquire[input-report]
     timeval limit{}; // the kernel counts from the begin of its own call
-    if (!has_time_limit(file_.number(), SO_RCVTIMEO, limit)) e = wait_for_report(file_, *d_);
-    core::current_context()->self.comes_in_turn = false;
-    act_upon(e);
-    const bool is_closing = file_.is_being_closed();
-    if (!is_closing && e != signalled_wait::late) return outcome::may_read;
-    d_ = nullptr;
-    const bool is_there = !is_closing || file_.keep();
-    file_.let_go(); // who closes it need not wait for the call
+    bool waits =
+        !in_vforked_child() && (what_ == what::events || !has_time_limit(files_.front()->number(), SO_RCVTIMEO, limit));
+    waits = waits && begin(is_one ? 0 : std::uint64_t{1} << share);
+    // Who closes one has said so before it reports that.
+    if (waits && !is_closing()) {
+        const auto reported = [&]() noexcept {
+            return reports.load(std::memory_order_acquire) != seen; // acquire[input-report]
+        };
+        core::current_context()->self.comes_in_turn = !files_.empty();
+        // The hart, not the thread, spins: it looks for reports meanwhile.
+        const signalled_wait e = wait_or_signal<true>(&reports, reported, deadline, false);
+        core::current_context()->self.comes_in_turn = false;
+        act_upon(e);
+        if (e == signalled_wait::late && !is_closing()) return outcome::late;
+    }
+    if (waits && !is_closing()) return outcome::may_read;
+    is_here_ = false;
+    const bool is_there = keep_what_is_closed();
+    let_go(); // who closes it need not wait for the call
     return is_there ? outcome::is_to_call : outcome::is_closed;
 }
 
@@ -160,7 +192,8 @@ void read_without_harts() noexcept {
     without_harts_until.store(sys::ticks() + without_harts_us * core::ticks_per_us(), std::memory_order_relaxed);
 }
 
-kernel_input::kernel_input(const called_file &f) noexcept : left_by_jump(receiver_here()), file_(f) {
+kernel_input::kernel_input(std::span<called_file *const> files) noexcept
+    : left_by_jump(receiver_here()), files_(files) {
     if (!current_thread) return;
     from_ = sys::ticks();
     in_kernel.fetch_add(1, std::memory_order_relaxed);
@@ -178,10 +211,12 @@ kernel_input::~kernel_input() {
     undo();
     if (from_ == 0) return;
     if (us_of(sys::ticks() - from_) < asleep_us && is_on_hart()) return;
-    core::descriptor *d = file_.descriptor();
-    if (!d || file_.is_closed()) return;
-    find_kind(file_.number(), *d);
-    d->sleeps.store(true, std::memory_order_relaxed);
+    for (const called_file *f : files_) {
+        core::descriptor *d = f->descriptor();
+        if (!d || f->is_closed()) continue;
+        find_kind(f->number(), *d);
+        d->sleeps.store(true, std::memory_order_relaxed);
+    }
 }
 
 bool has_time_limit(int fd, int option, timeval &limit) noexcept {
@@ -192,7 +227,11 @@ bool has_time_limit(int fd, int option, timeval &limit) noexcept {
 
 bool is_socket(int fd) noexcept {
     core::descriptor *d = core::descriptor_of(fd);
-    return d && find_kind(fd, *d) == kind_of::socket;
+    return d && find_kind(fd, *d) != kind_of::other;
+}
+bool is_stream(int fd) noexcept {
+    core::descriptor *d = core::descriptor_of(fd);
+    return d && find_kind(fd, *d) == kind_of::stream;
 }
 
 void note_not_socket(int fd, int error) noexcept {
@@ -213,8 +252,7 @@ closing::closing(int fd) noexcept {
     d_->sleeps.store(false, std::memory_order_relaxed);
     d_->kind.store(kind_of::unknown, std::memory_order_relaxed);
     if (wakes) {
-        d_->reports.fetch_add(1, std::memory_order_release); // release[input-report]
-        sync::wake_all_at(&d_->reports);
+        core::tell(*d_);
         constexpr std::int64_t longest_ns = 10'000'000;
         const std::int64_t end = sys::deadline_in(longest_ns);
         while (is_held() && sys::now_ns() < end) {

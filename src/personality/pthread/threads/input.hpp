@@ -6,6 +6,7 @@
 #include "sys/interruption.hpp"
 
 #include <cstdint>
+#include <span>
 
 #include <sys/time.h>
 
@@ -27,6 +28,7 @@ public:
     void let_go() noexcept;
     // Is it being closed, or has it been? In between it is held.
     bool is_being_closed() const noexcept;
+    bool is_gone() const noexcept { return is_being_closed() && own_ < 0; }
     // In between: false if it has been closed, and nobody knows whose the number is now.
     bool keep() noexcept;
     void undo() noexcept final;
@@ -60,26 +62,39 @@ private:
     sys::moving_call moving_;
 };
 
-// A read of the calling thread's that would sleep. A cancellation point.
+// A call of the calling thread's that would sleep until there is input at one of some files. A cancellation point.
 class input_wait {
 public:
-    // May switch.
-    explicit input_wait(called_file &f);
+    // Handlers end a wait for events however they were set up.
+    enum class what : bool { a_read, events };
+    static constexpr std::size_t most = 8; // files
+
+    // Of one file, if it is a read. May switch.
+    input_wait(std::span<called_file *const> files, what w);
     // Can the thread wait on the harts? Else it makes its call.
-    explicit operator bool() const noexcept { return d_; }
+    explicit operator bool() const noexcept { return is_here_; }
 
     enum class outcome : std::uint8_t {
         may_read,    // there may be input: the caller looks again
+        late,        // the deadline has passed
         is_to_call,  // it makes its call, which may sleep
         interrupted, // a handler has ended the call
-        is_closed,   // the descriptor
+        is_closed,   // a descriptor
     };
     // There is no input. Gives the hart to others until there is. Switches.
-    outcome wait();
+    outcome wait(std::int64_t deadline = sys::no_deadline);
 
 private:
-    called_file &file_;
-    core::descriptor *d_ = nullptr;
+    std::uint32_t handlers() const noexcept {
+        return what_ == what::events ? r_->handled : r_->handled_without_restart;
+    }
+    bool begin(std::uint64_t also) noexcept;
+    bool keep_what_is_closed() noexcept;
+    void let_go() noexcept;
+
+    std::span<called_file *const> files_;
+    what what_;
+    bool is_here_ = false;
     const receiver *r_ = nullptr;
     std::uint32_t handlers_ = 0;
 };
@@ -91,12 +106,12 @@ void read_without_harts() noexcept;
 // While it lives, the calling thread makes a call for input that may sleep in the kernel.
 class kernel_input final : left_by_jump {
 public:
-    explicit kernel_input(const called_file &f) noexcept;
+    explicit kernel_input(std::span<called_file *const> files) noexcept;
     ~kernel_input();
     void undo() noexcept final;
 
 private:
-    const called_file &file_;
+    std::span<called_file *const> files_;
     std::uint64_t from_ = 0; // ticks; 0: it is none of ours
 };
 // In the child of a fork, where nobody does it but perhaps the caller.
@@ -118,6 +133,7 @@ private:
 
 // Is it a socket, as far as is known? note_not_socket: it is not, and errno is what it was before that was found.
 bool is_socket(int fd) noexcept;
+bool is_stream(int fd) noexcept; // one of those
 void note_not_socket(int fd, int error) noexcept;
 // Has the socket the time limit that is set by this option (SO_RCVTIMEO, SO_SNDTIMEO)?
 bool has_time_limit(int fd, int option, timeval &limit) noexcept;

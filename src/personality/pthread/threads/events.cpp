@@ -1,0 +1,250 @@
+// Calls that wait for events at descriptors: for input on the harts, if that is all they wait for; else they leave the
+// hart first. All are cancellation points.
+#include "personality/pthread/threads/input.hpp"
+#include "personality/pthread/threads/library_call.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace comity::posix {
+
+namespace {
+
+COMITY_NEXT_SYMBOL next<int (*)(int, epoll_event *, int, int)> next_epoll_wait{"epoll_wait"};
+
+int fail(int error) noexcept {
+    errno = error;
+    return -1;
+}
+
+// ---- attempt(limit) has the kernel wait.
+
+template <class Attempt> int look(const Attempt &attempt) {
+    timespec none{};
+    test_cancel();
+    deliver_here();
+    return attempt(&none);
+}
+
+// Without the hart.
+template <class Attempt>
+int await_events(Attempt attempt, const timespec *timeout, const sigset_t *mask, std::int64_t end) {
+    const bool only_looks = timeout && nanoseconds(*timeout) == 0;
+    if (only_looks && !mask) return look(attempt);
+    return if_it_sleeps(!only_looks, limited_call<Attempt>{attempt, end}, {after_handler::ends, !only_looks, mask});
+}
+bool is_wrong(const timespec *timeout) noexcept { return timeout && (!is_time(timeout) || timeout->tv_sec < 0); }
+
+// On the harts, if there is nothing now. No result: the thread goes the other way.
+template <class Attempt>
+std::optional<int> await_here(std::span<called_file *const> files, std::int64_t end, const Attempt &attempt,
+                              bool looks_first) {
+    using outcome = input_wait::outcome;
+    input_wait input(files, input_wait::what::events);
+    if (!input) return {};
+    for (int found = looks_first ? look(attempt) : 0;; found = look(attempt)) {
+        if (found != 0) return found;
+        const outcome o = input.wait(end);
+        if (o == outcome::interrupted) return fail(EINTR);
+        if (o == outcome::is_closed) return fail(EBADF);
+        if (o == outcome::is_to_call) return {};
+        if (o == outcome::late) return look(attempt);
+    }
+}
+
+// ---- poll and select
+
+int poll_in_kernel(pollfd *of, nfds_t n, timespec *limit) noexcept {
+    return static_cast<int>(::syscall(SYS_ppoll, of, n, limit, nullptr, sizeof(signal_set)));
+}
+
+// A poll for nothing but input at a few descriptors, of which the kernel says that there is nothing yet.
+class small_poll {
+public:
+    static bool is_one(const pollfd *of, nfds_t n) noexcept {
+        constexpr int input = POLLIN | POLLRDNORM;
+        return n <= input_wait::most && std::all_of(of, of + n, [](const pollfd &p) { return !(p.events & ~input); });
+    }
+    explicit small_poll(std::span<pollfd> of) noexcept : of_(of) {
+        for (std::size_t i = 0; i < of.size(); ++i)
+            if (of[i].fd >= 0) all_[files_++] = &file_[i].emplace(of[i].fd);
+    }
+    int wait(std::int64_t end) {
+        const auto by_numbers = [this](timespec *limit) { return poll_in_kernel(of_.data(), of_.size(), limit); };
+        const std::span<called_file *const> files(all_, files_);
+        const std::optional<int> found = await_here(files, end, by_numbers, false);
+        if (found == -1 && errno == EBADF) return say_what_is_gone();
+        if (found) return *found;
+        const kernel_input asleep(files);
+        return await_events([this](timespec *limit) { return poll_files(limit); }, nullptr, nullptr, end);
+    }
+
+private:
+    int say_what_is_gone() noexcept {
+        int n = 0;
+        for (std::size_t i = 0; i < of_.size(); ++i) {
+            const bool is_gone = file_[i] && file_[i]->is_gone();
+            of_[i].revents = is_gone ? POLLNVAL : 0;
+            n += is_gone;
+        }
+        return n;
+    }
+    // Whatever has become of their numbers.
+    int poll_files(timespec *limit) noexcept {
+        pollfd own[input_wait::most];
+        for (std::size_t i = 0; i < of_.size(); ++i) own[i] = {file_[i] ? file_[i]->number() : -1, of_[i].events, 0};
+        const int found = poll_in_kernel(own, of_.size(), limit);
+        if (found >= 0)
+            for (std::size_t i = 0; i < of_.size(); ++i) of_[i].revents = own[i].revents;
+        return found;
+    }
+
+    std::span<pollfd> of_;
+    std::optional<called_file> file_[input_wait::most]; // as many; none for a number that is to be left out
+    called_file *all_[input_wait::most] = {};
+    std::size_t files_ = 0;
+};
+
+int poll_for(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
+    if (is_wrong(timeout)) return fail(EINVAL);
+    const std::int64_t end = end_of(timeout);
+    const auto attempt = [=](timespec *limit) { return poll_in_kernel(of, n, limit); };
+    if (current_thread && !(timeout && nanoseconds(*timeout) == 0)) {
+        if (const int ready = look(attempt)) return ready;
+        if (!mask && small_poll::is_one(of, n)) return small_poll({of, n}).wait(end);
+    }
+    return await_events(attempt, timeout, mask, end);
+}
+
+int select_for(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout, const sigset_t *mask) {
+    if (is_wrong(timeout)) return fail(EINVAL);
+    const auto attempt = [=](timespec *limit) {
+        return static_cast<int>(::syscall(SYS_pselect6, n, in, out, other, limit, nullptr));
+    };
+    return await_events(attempt, timeout, mask, end_of(timeout));
+}
+
+timespec milliseconds(int n) noexcept { return {n / 1000, n % 1000 * 1'000'000L}; }
+
+// In whole ones, and not too few.
+int milliseconds_left(std::int64_t end) noexcept {
+    if (end == sys::no_deadline) return -1;
+    const timespec left = time_left(end);
+    return static_cast<int>(left.tv_sec * 1000 + (left.tv_nsec + 999'999) / 1'000'000);
+}
+
+} // namespace
+} // namespace comity::posix
+
+using namespace comity::posix;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
+
+#define COMITY_NEXT(name, type)                                                                                        \
+    COMITY_NEXT_SYMBOL static next<type> next_##name { #name }
+
+COMITY_INTERPOSED int poll(pollfd *of, nfds_t n, int timeout) {
+    COMITY_NEXT(poll, int (*)(pollfd *, nfds_t, int));
+    if (!receiver_here()) return next_poll.get()(of, n, timeout);
+    const timespec time = milliseconds(timeout);
+    return poll_for(of, n, timeout < 0 ? nullptr : &time, nullptr);
+}
+COMITY_INTERPOSED int ppoll(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
+    COMITY_NEXT(ppoll, int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *));
+    return receiver_here() ? poll_for(of, n, timeout, mask) : next_ppoll.get()(of, n, timeout, mask);
+}
+COMITY_INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *other, timeval *timeout) {
+    COMITY_NEXT(select, int (*)(int, fd_set *, fd_set *, fd_set *, timeval *));
+    if (!receiver_here()) return next_select.get()(n, in, out, other, timeout);
+    if (!timeout) return select_for(n, in, out, other, nullptr, nullptr);
+    constexpr long second = 1'000'000;
+    if (timeout->tv_usec < 0) return fail(EINVAL);
+    const timespec time{timeout->tv_sec + timeout->tv_usec / second, timeout->tv_usec % second * 1000};
+    const std::int64_t end = end_of(&time);
+    const int result = select_for(n, in, out, other, &time, nullptr);
+    const timespec left = time_left(end);
+    *timeout = {left.tv_sec, left.tv_nsec / 1000};
+    return result;
+}
+COMITY_INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout,
+                              const sigset_t *mask) {
+    COMITY_NEXT(pselect, int (*)(int, fd_set *, fd_set *, fd_set *, const timespec *, const sigset_t *));
+    if (!receiver_here()) return next_pselect.get()(n, in, out, other, timeout, mask);
+    return select_for(n, in, out, other, timeout, mask);
+}
+static std::optional<int> epoll_here(called_file &file, epoll_event *events, int n, std::int64_t end) {
+    if (!current_thread) return {};
+    called_file *const files[] = {&file};
+    const auto attempt = [&](timespec *) { return next_epoll_wait.get()(file.number(), events, n, 0); };
+    return await_here(files, end, attempt, true);
+}
+COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout) {
+    const timespec time = milliseconds(timeout);
+    const std::int64_t end = end_of(timeout < 0 ? nullptr : &time);
+    called_file file(fd);
+    called_file *const files[] = {&file};
+    if (timeout != 0)
+        if (const std::optional<int> found = epoll_here(file, events, n, end)) return *found;
+    const kernel_input asleep(files);
+    return if_it_sleeps([&] { return timeout != 0 && sleeps_for_input(file.number()); },
+                        [&] { return next_epoll_wait.get()(file.number(), events, n, milliseconds_left(end)); },
+                        {after_handler::ends, timeout != 0});
+}
+// The descriptor itself is waited for, with a limit that the kernel reads late. The mask is the thread's.
+static int await_epoll(int fd, epoll_event *events, int n, const timespec *timeout, const sigset_t *mask,
+                       std::int64_t end) {
+    const auto attempt = [=](timespec *limit) {
+        for (;;) {
+            pollfd p{fd, POLLIN, 0};
+            const int ready = poll_in_kernel(&p, 1, limit);
+            const bool is_over = ready > 0 && !(p.revents & POLLIN);
+            if (ready <= 0) return ready;
+            const int found = next_epoll_wait.get()(fd, events, n, 0);
+            if (found != 0 || is_over) return found; // else somebody else has taken them
+        }
+    };
+    return await_events(attempt, timeout, mask, end);
+}
+COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeout, const sigset_t *mask) {
+    COMITY_NEXT(epoll_pwait, int (*)(int, epoll_event *, int, int, const sigset_t *));
+    if (!receiver_here()) return next_epoll_pwait.get()(fd, events, n, timeout, mask);
+    if (!mask) return epoll_wait(fd, events, n, timeout);
+    const timespec time = milliseconds(timeout), *limit = timeout < 0 ? nullptr : &time;
+    return await_epoll(fd, events, n, limit, mask, end_of(limit));
+}
+COMITY_INTERPOSED int epoll_pwait2(int fd, epoll_event *events, int n, const timespec *timeout, const sigset_t *mask) {
+    COMITY_NEXT(epoll_pwait2, int (*)(int, epoll_event *, int, const timespec *, const sigset_t *));
+    if (!next_epoll_pwait2.look()) return fail(ENOSYS); // glibc 2.35 has it
+    if (!receiver_here()) return next_epoll_pwait2.get()(fd, events, n, timeout, mask);
+    if (is_wrong(timeout)) return fail(EINVAL);
+    const std::int64_t end = end_of(timeout);
+    called_file file(fd);
+    if (!mask && !(timeout && nanoseconds(*timeout) == 0))
+        if (const std::optional<int> found = epoll_here(file, events, n, end)) return *found;
+    return await_epoll(file.number(), events, n, timeout, mask, end);
+}
+
+// What the headers make of such calls in a program built with _FORTIFY_SOURCE.
+
+extern "C" [[noreturn]] void __chk_fail(); // the C library's: ends the program
+
+COMITY_INTERPOSED int __poll_chk(pollfd *of, nfds_t n, int timeout, std::size_t room) {
+    return n > room / sizeof(pollfd) ? __chk_fail(), 0 : poll(of, n, timeout);
+}
+COMITY_INTERPOSED int __ppoll_chk(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask,
+                                  std::size_t room) {
+    return n > room / sizeof(pollfd) ? __chk_fail(), 0 : ppoll(of, n, timeout, mask);
+}
+
+COMITY_ALSO_NAMED(__poll, poll);
+COMITY_ALSO_NAMED(__select, select);
+
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
