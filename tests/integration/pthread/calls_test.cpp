@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
 #include <sys/select.h>
@@ -262,10 +263,13 @@ TEST(calls, that_send_much_send_all_of_it_in_order) {
     for (const auto &way : ways) {
         int ends[2];
         ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+        sem_t is_read;
+        ASSERT_EQ(0, sem_init(&is_read, 0, 0));
         auto put = [&] {
             errno = ERANGE;
             EXPECT_EQ(static_cast<ssize_t>(size), way(ends[0]));
             EXPECT_EQ(ERANGE, errno);
+            sem_wait(&is_read); // now there is room
             EXPECT_EQ(0, fcntl(ends[0], F_SETFL, O_NONBLOCK));
             const ssize_t some = way(ends[0]);
             EXPECT_LT(0, some);
@@ -282,7 +286,9 @@ TEST(calls, that_send_much_send_all_of_it_in_order) {
             if (at % 7 == 0) sched_yield();
         }
         EXPECT_EQ(data, got);
+        sem_post(&is_read);
         pthread_join(t, nullptr);
+        sem_destroy(&is_read);
         close(ends[0]);
         close(ends[1]);
     }
