@@ -24,9 +24,6 @@ void base_unblock(comity_sched_t *, comity_context_t *c) { post_home(unwrap(c));
 constexpr comity_sched_callbacks_t callbacks{nullptr,    nullptr,    base_request, base_enter,
                                              base_yield, base_block, base_unblock};
 
-alignas(base_scheduler) unsigned char storage[sizeof(base_scheduler)]; // never destroyed: harts may run until the
-                                                                       // process ends
-
 // How long an adopted thread that others wait for may go on taking its kept hart again.
 constexpr std::uint64_t quantum_us = 1000;
 // A thread that waits for a hart looks for kept ones at least this often.
@@ -39,10 +36,10 @@ constexpr std::uint64_t asleep_us = 10'000;
 
 } // namespace
 
-base_scheduler &base() noexcept { return *std::launder(reinterpret_cast<base_scheduler *>(storage)); }
+alignas(base_scheduler) unsigned char base_storage[sizeof(base_scheduler)];
 
 void base_scheduler::start(unsigned n) noexcept {
-    new (storage) base_scheduler();
+    new (base_storage) base_scheduler();
     base_scheduler &b = base();
     b.callbacks = &core::callbacks;
     b.parent = nullptr;

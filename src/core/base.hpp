@@ -7,6 +7,7 @@
 #include "core/spinlock.hpp"
 
 #include <atomic>
+#include <new>
 
 namespace comity::core {
 
@@ -118,6 +119,8 @@ private:
     std::atomic<carrier *> spare_worker_{nullptr}; // of no hart yet; whoever takes it has it
 };
 
-COMITY_SHARED base_scheduler &base() noexcept;
+// Where it stands. It is never destroyed: harts may run until the process ends.
+COMITY_SHARED extern unsigned char base_storage[];
+inline base_scheduler &base() noexcept { return *std::launder(reinterpret_cast<base_scheduler *>(base_storage)); }
 
 } // namespace comity::core

@@ -11,13 +11,13 @@ namespace comity::core {
 
 // Written once, at the start, which a thread's first use of a lock may bring about while others use theirs.
 COMITY_SHARED extern std::atomic<bool> chaos_on;
-inline bool is_chaos() noexcept { return chaos_on.load(std::memory_order_relaxed); }
+[[gnu::always_inline]] inline bool is_chaos() noexcept { return chaos_on.load(std::memory_order_relaxed); }
 
 COMITY_SHARED void chaos_delay() noexcept;
 COMITY_SHARED std::uint32_t chaos_random() noexcept;
 
 // A point in a protocol where anything may happen in between.
-inline void chaos_point() noexcept {
+[[gnu::always_inline]] inline void chaos_point() noexcept {
     if (is_chaos()) [[unlikely]]
         chaos_delay();
 }

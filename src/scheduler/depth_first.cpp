@@ -10,14 +10,18 @@
 namespace comity::scheduler {
 
 // A program's own thread goes on only on its own carrier, which its child would have. So where other harts could run
-// something meanwhile, it leaves a child for each of them first.
+// something meanwhile, it leaves some children for each of them first, as many as last for as long as it will be away:
+// with one for each, a hart that is done first has nothing to do until the thread's own hart comes back to it.
+constexpr unsigned children_ahead = 4;
+
 bool work_stealing::goes_first(const unit *u, const context *creator) noexcept {
     const unit *who = executed_by(creator);
     if (who && u->rank() < who->rank()) return false;
     if (!creator->home || alone()) return true;
     const std::scoped_lock hold(work_of(creator->on)->lock);
     const policy *p = policy_.load(std::memory_order_relaxed);
-    return p && p->by_descent && p->by_descent->waiting() + 1 >= most.load(std::memory_order_relaxed);
+    const unsigned others = most.load(std::memory_order_relaxed) - 1;
+    return p && p->by_descent && p->by_descent->waiting() >= children_ahead * others;
 }
 
 void work_stealing::gives_way(context *creator, unit *u) noexcept {

@@ -7,6 +7,7 @@
 #include "thread/descent.hpp"
 #include "thread/interruption.hpp"
 #include "thread/prepare.hpp"
+#include "thread/technique/on_joiner.hpp"
 
 #include <cerrno>
 
@@ -306,7 +307,13 @@ COMITY_HOT [[gnu::noinline]] int join_living(thread *t, void **result) noexcept 
     if (w && w->owner == t->owner && t->join.get() == end_word::open && may_run(t, c) && w->fresh.pop_if(t)) {
         if (is_turn(w->ended)) [[unlikely]]
             comity_thread_yield();
-        how(t).run_for(t, c);
+        const auto run_for = how(t).run_for;
+        if (run_for == run_on_joiner)
+            run_on_joiner_here(t, c);
+        else if (run_for == join_stackless)
+            run_stackless_here(t, c);
+        else
+            run_for(t, c);
     } else if (const int error = wait_to_join(t, w)) {
         return error;
     }
