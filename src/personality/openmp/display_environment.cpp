@@ -36,7 +36,10 @@ private:
 
 template <class... Values> void print_line(const char *format, Values... values) noexcept {
     line l;
-    l.add(format, values...);
+    if constexpr (sizeof...(values) == 0)
+        l.add("%s", format); // plain text
+    else
+        l.add(format, values...);
     l.print();
 }
 const char *truth(bool value) noexcept { return value ? "TRUE" : "FALSE"; }

@@ -82,8 +82,8 @@ int fail(int error) noexcept {
     return -1;
 }
 
-// After a look in vain.
-int wait(semaphore *own, std::int64_t deadline) {
+// After a look in vain. Apart from its callers, which mostly need no frame, as the next function.
+[[gnu::noinline]] int wait(semaphore *own, std::int64_t deadline) {
     come_home();
     begin_signals(); // a handler ends the wait, or posts, also where no thread was created
     const signalled_wait e = own->wait_until(deadline);
@@ -93,7 +93,7 @@ int wait(semaphore *own, std::int64_t deadline) {
 }
 
 // One that the C library serves.
-template <class Wait> int wait_for_shared(sem_t *s, Wait wait, after_handler after) {
+template <class Wait> [[gnu::noinline]] int wait_for_shared(sem_t *s, Wait wait, after_handler after) {
     if (!receiver_here()) return wait();
     test_cancel();
     const int before = errno;
