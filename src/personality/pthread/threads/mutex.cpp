@@ -20,13 +20,15 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_mutex_t *, clockid_t, const timespec *)>
     "pthread_mutex_clocklock"};
 
 // One that the C library serves. Where the kernel owns it, for a priority that is inherited, the wait stays on its
-// kernel thread.
-template <class Lock> int lock_shared(pthread_mutex_t *m, Lock lock) {
+// kernel thread. Apart from its callers, which mostly need no frame.
+template <class Lock> [[gnu::noinline]] int lock_shared(pthread_mutex_t *m, Lock lock) {
     if (!receiver_here()) return lock();
     const int error = next_trylock.get()(m);
     return error == EBUSY ? wait_on(lock, call_ends::by_asynchronous_requests, !in<mutex>(m).inherits_priority())
                           : error;
 }
+
+[[gnu::noinline]] int unlock_shared(pthread_mutex_t *m) noexcept { return next_unlock.get()(m); }
 
 } // namespace
 
@@ -76,8 +78,7 @@ bool mutex::wait(std::int64_t deadline, at_request how) {
 void mutex::wake() noexcept { sync::wake_one_at(this); }
 
 int mutex::lock_until(std::int64_t deadline, at_request how) {
-    if (type() == PTHREAD_MUTEX_NORMAL || type() == PTHREAD_MUTEX_ADAPTIVE_NP)
-        return take() || lock_slowly(deadline, how) ? 0 : ETIMEDOUT;
+    if (!has_owner()) return take() || lock_slowly(deadline, how) ? 0 : ETIMEDOUT;
     if (const int again = lock_again(); again >= 0) return again;
     if (!take() && !lock_slowly(deadline, how)) return ETIMEDOUT;
     owner_.store(self(), std::memory_order_relaxed);
@@ -100,9 +101,8 @@ bool mutex::spin() noexcept {
 }
 
 int mutex::try_lock() noexcept {
-    const bool owned = type() == PTHREAD_MUTEX_RECURSIVE || type() == PTHREAD_MUTEX_ERRORCHECK;
     if (take()) {
-        if (owned) owner_.store(self(), std::memory_order_relaxed);
+        if (has_owner()) owner_.store(self(), std::memory_order_relaxed);
         return 0;
     }
     if (type() != PTHREAD_MUTEX_RECURSIVE) return EBUSY;
@@ -110,15 +110,13 @@ int mutex::try_lock() noexcept {
     return again < 0 ? EBUSY : again;
 }
 
-int mutex::unlock() noexcept {
-    if (type() == PTHREAD_MUTEX_RECURSIVE || type() == PTHREAD_MUTEX_ERRORCHECK) {
-        if (owner_.load(std::memory_order_relaxed) != self()) return EPERM;
-        if (count_ != 0) {
-            --count_;
-            return 0;
-        }
-        owner_.store(pthread_t{}, std::memory_order_relaxed);
+int mutex::unlock_by_owner() noexcept {
+    if (owner_.load(std::memory_order_relaxed) != self()) return EPERM;
+    if (count_ != 0) {
+        --count_;
+        return 0;
     }
+    owner_.store(pthread_t{}, std::memory_order_relaxed);
     leave();
     return 0;
 }
@@ -144,7 +142,7 @@ COMITY_INTERPOSED int timedlock_mutex(pthread_mutex_t *m, const timespec *deadli
 int lock_mutex(pthread_mutex_t *m) {
     mutex *own = mutex_in(m);
     if (!own) return comity::posix::lock_shared(m, [m] { return comity::posix::next_lock.get()(m); });
-    return own->lock_until(comity::sys::no_deadline, mutex::at_request::ends);
+    return own->lock(mutex::at_request::ends);
 }
 COMITY_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
@@ -152,7 +150,7 @@ COMITY_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *m) noexcept {
 }
 COMITY_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
-    return own ? own->unlock() : comity::posix::next_unlock.get()(m);
+    return own ? own->unlock() : comity::posix::unlock_shared(m);
 }
 int clocklock_mutex(pthread_mutex_t *m, clockid_t clock, const timespec *deadline) {
     mutex *own = mutex_in(m);

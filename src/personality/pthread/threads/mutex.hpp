@@ -11,8 +11,14 @@ public:
     // be. May switch: lock_until.
     enum class at_request : bool { waits_on, ends };
     int lock_until(std::int64_t deadline, at_request how = at_request::waits_on);
+    // These two make no call where the mutex has no owner to be known, and nobody else wants it.
+    int lock(at_request how) { return !has_owner() && take() ? 0 : lock_until(sys::no_deadline, how); }
+    int unlock() noexcept {
+        if (has_owner()) return unlock_by_owner();
+        leave();
+        return 0;
+    }
     int try_lock() noexcept;
-    int unlock() noexcept;
     // Locked, or somebody waits for a condition with it.
     bool is_in_use() const noexcept {
         return word_.load(std::memory_order_relaxed) != free || waiting_.load(std::memory_order_relaxed) != 0;
@@ -39,6 +45,7 @@ private:
     static constexpr int elision = 256 | 512; // wanted or not: glibc says "not" for an explicit PTHREAD_MUTEX_NORMAL
 
     int type() const noexcept { return kind_ & types; }
+    bool has_owner() const noexcept { return type() == PTHREAD_MUTEX_RECURSIVE || type() == PTHREAD_MUTEX_ERRORCHECK; }
     bool take() noexcept {
         std::uint32_t expected = free;
         return word_.compare_exchange_strong(expected, held, std::memory_order_acquire, // acquire[posix-mutex]
@@ -54,6 +61,7 @@ private:
     void wake() noexcept;
     bool spin() noexcept;
     int lock_again() noexcept;
+    int unlock_by_owner() noexcept;
 
     std::atomic<std::uint32_t> word_;    // free → held → free; contended
     std::uint32_t count_;                // of a recursive one: how many times more than once it is locked; the owner's
