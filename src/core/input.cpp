@@ -136,6 +136,12 @@ descriptor *known_descriptor(int fd) noexcept {
     return of ? of + n % (1U << log_chunk) : nullptr;
 }
 
+int next_known(int fd) noexcept {
+    for (unsigned n = static_cast<unsigned>(fd); n >> log_chunk < chunks; n = ((n >> log_chunk) + 1) << log_chunk)
+        if (known_descriptor(static_cast<int>(n))) return static_cast<int>(n);
+    return -1;
+}
+
 descriptor *descriptor_of(int fd) noexcept {
     if (descriptor *d = known_descriptor(fd)) return d;
     const auto n = static_cast<unsigned>(fd);
@@ -154,7 +160,8 @@ void tell(descriptor &d) noexcept {
 std::atomic<std::uint32_t> &shared_reports(unsigned n) noexcept { return shared[n]; }
 
 bool watch(int fd, descriptor &d, void (*wake)(const void *address), std::uint64_t also) noexcept {
-    if (is_broken.load(std::memory_order_relaxed) || !open_set()) return false;
+    if (is_broken.load(std::memory_order_relaxed) || d.is_left_out.load(std::memory_order_relaxed) || !open_set())
+        return false;
     wake_at.store(wake, std::memory_order_relaxed);
     if (also != 0) d.told_too.fetch_or(also, std::memory_order_seq_cst); // seq_cst[input-shared]
     chaos_point();
@@ -167,6 +174,23 @@ bool watch(int fd, descriptor &d, void (*wake)(const void *address), std::uint64
     }
     note_served();
     return true;
+}
+
+bool leave_out(descriptor *epoll) noexcept {
+    bool any = false;
+    for (unsigned n = 0; n < chunks; ++n) {
+        descriptor *of = known[n].load(std::memory_order_acquire); // acquire[descriptors]
+        for (unsigned i = 0; of && i < 1U << log_chunk; ++i) {
+            descriptor &d = of[i];
+            if ((epoll && &d != epoll) || !d.is_epoll.load(std::memory_order_relaxed)) continue;
+            if (d.is_left_out.exchange(true, std::memory_order_relaxed)) continue;
+            set.forget(static_cast<int>(n << log_chunk | i));
+            count_out(d);
+            tell(d);
+            any = true;
+        }
+    }
+    return any;
 }
 
 bool is_for_watching(int fd) noexcept { return set.owns(fd); }
@@ -204,11 +228,7 @@ void end_sleeping_for_input(const input_reports &brought) noexcept {
 void input_before_fork() noexcept { opening.lock(); }
 void input_after_fork(bool in_child) noexcept {
     opening.unlock();
-    if (!in_child || !set.is_open()) return;
-    set.close();
-    watched.store(0, std::memory_order_relaxed);
-    has_sleeper.store(false, std::memory_order_relaxed);
-    if (!is_armed_in_child(next_look)) looks.store(false, std::memory_order_relaxed);
+    if (!in_child) return;
     for (std::atomic<descriptor *> &chunk : known)
         if (descriptor *of = chunk.load(std::memory_order_relaxed))
             for (unsigned i = 0; i < 1U << log_chunk; ++i) {
@@ -217,6 +237,11 @@ void input_after_fork(bool in_child) noexcept {
                 of[i].waiters.store(0, std::memory_order_relaxed);
                 of[i].closers.store(0, std::memory_order_relaxed);
             }
+    if (!set.is_open()) return;
+    set.close();
+    watched.store(0, std::memory_order_relaxed);
+    has_sleeper.store(false, std::memory_order_relaxed);
+    if (!is_armed_in_child(next_look)) looks.store(false, std::memory_order_relaxed);
 }
 
 void wake_who_sleeps_for_input() noexcept { set.ring(); }

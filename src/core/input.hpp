@@ -18,8 +18,12 @@ struct descriptor {
     std::atomic<std::uint64_t> told_too{0}; // bit n: who waits at shared_reports(n)
     std::atomic<bool> is_watched{false};    // a report is due
     std::atomic<bool> sleeps{false};        // to read from it has meant to sleep; by who reads
-    enum class kind_of : std::uint8_t { unknown, stream, socket, other }; // socket: another than of a stream
-    std::atomic<kind_of> kind{kind_of::unknown};                          // a guess; by who uses it
+    std::atomic<bool> is_epoll{false};      // it is one, and somebody has waited at it; by them
+    std::atomic<bool> is_left_out{false};   // it is not to be watched, until it is closed
+    // socket: another than of a stream. pipe: or what else can be told not to wait (RWF_NOWAIT). polled: `poll` tells
+    // whether to read there means to sleep. other: only the kernel knows (files, terminals).
+    enum class kind_of : std::uint8_t { unknown, stream, socket, pipe, polled, other };
+    std::atomic<kind_of> kind{kind_of::unknown}; // a guess; by who uses it
 };
 
 // Null: the number is none, or too large, or there is no memory for it. Any thread.
@@ -27,10 +31,17 @@ COMITY_SHARED descriptor *descriptor_of(int fd) noexcept;
 // The same, and null if nobody has asked for it before.
 COMITY_SHARED descriptor *known_descriptor(int fd) noexcept;
 
+// The lowest number from this one on that may be known; -1: none.
+COMITY_SHARED int next_known(int fd) noexcept;
+
 // `reports` will change, once, when there is input at the descriptor, also if there is some already; whoever waits at
 // its address is woken by `wake`, which is the same for all calls, and must not switch. So will those that `also` has
 // the bits of. False: the kernel does not watch it (a file), or has no memory or descriptors left. Any thread.
 COMITY_SHARED bool watch(int fd, descriptor &d, void (*wake)(const void *address), std::uint64_t also = 0) noexcept;
+// An epoll's descriptor, or (null) all at which somebody has waited, are no longer watched: the kernel limits how deep
+// epolls stand in each other, and how many of them have the same file. Who waits finds another way. True: one was
+// watched until now. Any thread.
+COMITY_SHARED bool leave_out(descriptor *epoll) noexcept;
 // `reports` changes now, and who waits is woken. Any thread.
 COMITY_SHARED void tell(descriptor &d) noexcept;
 

@@ -70,6 +70,11 @@ bool input_set::watch(int fd) noexcept {
     return errno == EEXIST && control(set, EPOLL_CTL_MOD, fd, once); // somebody was faster
 }
 
+void input_set::forget(int fd) noexcept {
+    const errno_kept kept;
+    control(set_.load(std::memory_order_relaxed), EPOLL_CTL_DEL, fd, 0);
+}
+
 int input_set::take(int (&reported)[most], bool sleep) noexcept {
     const errno_kept kept;
     const int set = set_.load(std::memory_order_relaxed), bell = bell_.load(std::memory_order_relaxed);

@@ -22,6 +22,8 @@ public:
     // Input, an end or an error at the descriptor will be reported once, also if it is there already. False: not of
     // this one (a file, a descriptor that is closed), or for want of memory.
     bool watch(int fd) noexcept;
+    // It is not in the set any more.
+    void forget(int fd) noexcept;
     // Fetches reports, the descriptors' numbers. sleep: if there are none, until there are or somebody rings. A number
     // may mean a descriptor that had it before. -1: the set is broken, since the program has closed its descriptors.
     static constexpr std::size_t most = 64;

@@ -260,9 +260,11 @@ TEST(calls, that_send_much_send_all_of_it_in_order) {
         [&](int to) { return send(to, data.data(), size, 0); },
         [&](int to) { return sendmsg(to, &message, 0); },
     };
-    for (const auto &way : ways) {
+    for (unsigned i = 0; i < 6; ++i) {
+        const auto &way = ways[i % 4];
         int ends[2];
-        ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+        ASSERT_EQ(0, i < 4 ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) : pipe(ends));
+        if (i >= 4) std::swap(ends[0], ends[1]);
         sem_t is_read;
         ASSERT_EQ(0, sem_init(&is_read, 0, 0));
         auto put = [&] {
@@ -292,6 +294,40 @@ TEST(calls, that_send_much_send_all_of_it_in_order) {
         close(ends[0]);
         close(ends[1]);
     }
+}
+
+// A number may come to be another file's without a call of close: the C library's own calls are not seen.
+TEST(calls, by_the_number_of_a_pipe_that_is_a_file_now_read_all_of_it) {
+    auto f = [] {
+        int ends[2];
+        ASSERT_EQ(0, pipe(ends));
+        std::vector<char> got(20'000);
+        for (int i = 0; i < 3; ++i) { // to read there means to sleep, so from now on it is tried first
+            std::thread later([&] {
+                std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                ASSERT_EQ(1, write(ends[1], "x", 1));
+            });
+            ASSERT_EQ(1, read(ends[0], got.data(), got.size()));
+            later.join();
+        }
+        ASSERT_EQ(0, fclose(fdopen(ends[0], "r")));
+        char name[] = "/var/tmp/comity_calls_test_XXXXXX"; // not in memory
+        const int file = mkstemp(name);
+        ASSERT_EQ(ends[0], file);
+        unlink(name);
+        const std::vector<char> data(15'000, 'y');
+        ASSERT_EQ(15'000, write(file, data.data(), data.size()));
+        ASSERT_EQ(0, lseek(file, 0, SEEK_SET));
+        ASSERT_EQ(0, fsync(file));
+        ASSERT_EQ(0, posix_fadvise(file, 4096, 0, POSIX_FADV_DONTNEED)); // all but the first page is to be fetched
+        EXPECT_EQ(15'000, read(file, got.data(), got.size()));
+        got.resize(data.size());
+        EXPECT_EQ(data, got);
+        EXPECT_EQ(0, read(file, got.data(), got.size()));
+        close(file);
+        close(ends[1]);
+    };
+    pthread_join(start(f), nullptr);
 }
 
 TEST(calls, that_need_not_sleep_are_cancellation_points) {

@@ -41,7 +41,10 @@ bool sleeps(int fd, short events) noexcept {
     const sys::errno_kept kept;
     pollfd p{fd, events, 0};
     const timespec at_once{};
-    if (next_ppoll.get()(&p, 1, &at_once, nullptr) != 0) return false;
+    int found = 0;
+    do found = next_ppoll.get()(&p, 1, &at_once, nullptr);
+    while (found == -1 && errno == EINTR); // a signal is pending, perhaps Comity's own
+    if (found != 0) return false;
     const int flags = ::fcntl(fd, F_GETFL);
     return !(flags & O_NONBLOCK) && !(events == POLLIN && (flags & O_ACCMODE) == O_WRONLY);
 }
@@ -74,21 +77,35 @@ template <class Number, class Call> auto within_limit_of(Number number, short ev
     };
 }
 
-// What a call is tried with first, where that can be done without sleeping: for sockets.
-enum class tried { made, would_sleep, no_socket };
+// What a call is tried with first, where that can be done without sleeping.
+enum class tried { made, would_sleep, not_at_all };
+// On sockets; is_for_all: also on what is none, since the call is for them alone.
+template <class Call, class Result>
+tried try_on_socket(int fd, Call call, Result &result, bool is_for_all = false) noexcept {
+    const int before = errno;
+    result = call(fd);
+    if (result == -1 && errno == ENOTSOCK && !is_for_all)
+        return note_kind(fd, core::descriptor::kind_of::unknown, before), tried::not_at_all;
+    return result == -1 && errno == EAGAIN ? (errno = before, tried::would_sleep) : tried::made;
+}
+// On pipes and their like; call: SYS_preadv2 or SYS_pwritev2. Older kernels cannot.
+tried try_on_pipe(long call, int fd, const iovec *parts, std::size_t n, ssize_t &result) noexcept {
+    constexpr long no_place = -1;
+    const int before = errno;
+    result = ::syscall(call, fd, parts, n, no_place, no_place, RWF_NOWAIT);
+    if (result == -1 && (errno == EOPNOTSUPP || errno == ENOSYS)) return note_not_tried(fd, before), tried::not_at_all;
+    return result == -1 && errno == EAGAIN ? (errno = before, tried::would_sleep) : tried::made;
+}
+
 template <class Call> struct sockets_call {
     Call call;
-    bool is_for_all = false; // also for what is no socket, of which the call is
-    template <class Result> tried make(int fd, Result &result) const {
-        const int before = errno;
-        result = call(fd);
-        if (result == -1 && errno == ENOTSOCK && !is_for_all) return note_not_socket(fd, before), tried::no_socket;
-        return result == -1 && errno == EAGAIN ? (errno = before, tried::would_sleep) : tried::made;
-    }
+    template <class Result> tried make(int fd, Result &result) const { return try_on_socket(fd, call, result, true); }
 };
 // clang deduces aggregates' arguments by itself since 17 only.
-template <class Call> sockets_call(Call, bool = false) -> sockets_call<Call>;
-struct no_sockets_call {};
+template <class Call> sockets_call(Call) -> sockets_call<Call>;
+struct no_call {
+    template <class Result> tried make(int, Result &) const { return tried::not_at_all; }
+};
 
 enum class looked { for_nothing, and_may_read, and_made_the_call };
 
@@ -99,12 +116,11 @@ template <class Attempt, class Result> looked wait_on_harts(called_file &f, cons
     called_file *const files[] = {&f};
     input_wait input(files, input_wait::what::a_read);
     while (input) {
-        tried how = tried::no_socket;
-        if constexpr (!std::same_as<Attempt, no_sockets_call>)
-            if (attempt.is_for_all || is_socket(fd)) how = attempt.make(fd, result);
+        const tried how = attempt.make(fd, result);
         if (how == tried::made) return deliver_here(), looked::and_made_the_call;
         if (how == tried::would_sleep && is_nonblocking(fd)) return fail(EAGAIN);
-        if (how == tried::no_socket && !sleeps(fd, POLLIN)) return looked::and_may_read;
+        if (how == tried::not_at_all && !is_polled(fd)) return looked::for_nothing;
+        if (how == tried::not_at_all && !sleeps(fd, POLLIN)) return looked::and_may_read;
         const input_wait::outcome o = input.wait();
         if (o == input_wait::outcome::interrupted) return fail(EINTR);
         if (o == input_wait::outcome::is_closed) return fail(EBADF);
@@ -113,7 +129,7 @@ template <class Attempt, class Result> looked wait_on_harts(called_file &f, cons
 }
 
 // call(fd) makes the call.
-template <class Call, class Attempt = no_sockets_call>
+template <class Call, class Attempt = no_call>
 auto input(int fd, Call call, int flags = 0, const Attempt &attempt = {}) -> decltype(call(fd)) {
     const bool waits = !(flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)), for_much = waits && has_low_mark(fd),
                waits_for_all = (flags & MSG_WAITALL) || for_much;
@@ -173,33 +189,75 @@ using namespace comity::posix;
 #define COMITY_NEXT(name, type)                                                                                        \
     COMITY_NEXT_SYMBOL static next<type> next_##name { #name }
 
+COMITY_NEXT(read, ssize_t (*)(int, void *, std::size_t));
+COMITY_NEXT(write, ssize_t (*)(int, const void *, std::size_t));
 COMITY_NEXT(send, ssize_t (*)(int, const void *, std::size_t, int));
 COMITY_NEXT(sendmsg, ssize_t (*)(int, const msghdr *, int));
 COMITY_NEXT(recv, ssize_t (*)(int, void *, std::size_t, int));
 COMITY_NEXT(recvfrom, ssize_t (*)(int, void *, std::size_t, int, sockaddr *, socklen_t *));
 COMITY_NEXT(recvmsg, ssize_t (*)(int, msghdr *, int));
 
+// Of a read into these parts.
+namespace {
+struct read_call {
+    const iovec *parts;
+    std::size_t n;
+    bool is_one; // part, the caller's own
+    tried make(int fd, ssize_t &result) const {
+        if (is_pipe(fd)) return try_pipe(fd, result);
+        if (!is_socket(fd)) return tried::not_at_all;
+        msghdr message{};
+        message.msg_iov = const_cast<iovec *>(parts);
+        message.msg_iovlen = n;
+        const auto call = [&](int by) {
+            return is_one ? next_recv.get()(by, parts->iov_base, parts->iov_len, MSG_DONTWAIT)
+                          : next_recvmsg.get()(by, &message, MSG_DONTWAIT);
+        };
+        return try_on_socket(fd, call, result);
+    }
+
+private:
+    tried try_pipe(int fd, ssize_t &result) const {
+        const tried how = try_on_pipe(SYS_preadv2, fd, parts, n, result);
+        const auto got = static_cast<std::size_t>(result);
+        if (how != tried::made || result <= 0 || !is_one || got == parts->iov_len) return how;
+        // It may be a file by now, whose pages were not all there: its pipe was closed within the C library.
+        const comity::sys::errno_kept kept;
+        if (::lseek(fd, 0, SEEK_CUR) == -1) return how;
+        note_kind(fd, comity::core::descriptor::kind_of::other, errno);
+        result += std::max<ssize_t>(
+            0, next_read.get()(fd, static_cast<std::byte *>(parts->iov_base) + got, parts->iov_len - got));
+        return how;
+    }
+};
+} // namespace
 COMITY_INTERPOSED ssize_t read(int fd, void *to, std::size_t size) {
-    COMITY_NEXT(read, ssize_t(*)(int, void *, std::size_t));
+    const iovec whole{to, size};
     return input(
         fd, [=](int by) { return next_read.get()(by, to, size); }, size == 0 ? MSG_DONTWAIT : 0,
-        sockets_call{[=](int by) { return next_recv.get()(by, to, size, MSG_DONTWAIT); }});
+        read_call{&whole, 1, true});
 }
 COMITY_INTERPOSED ssize_t readv(int fd, const iovec *to, int n) {
     COMITY_NEXT(readv, ssize_t(*)(int, const iovec *, int));
-    return input(fd, [=](int by) { return next_readv.get()(by, to, n); });
+    const auto count = static_cast<std::size_t>(n);
+    const bool waits = n > 0 && n <= IOV_MAX && size_of(to, count) != 0; // else the kernel answers at once
+    return input(
+        fd, [=](int by) { return next_readv.get()(by, to, n); }, waits ? 0 : MSG_DONTWAIT, read_call{to, count, false});
 }
-// Output to a socket is tried at once, since mostly there is room: by attempt(), which does not wait. send_rest(n)
-// sends what comes after n bytes, if that is anything. False: it would sleep, and nothing was sent.
+// Output is tried at once where that can be done, since mostly there is room: by attempt(sent). send_rest(n) sends what
+// comes after n bytes, if that is anything. False: it would sleep, or cannot be tried, and nothing was sent.
 template <class Attempt, class SendRest>
 static bool send_at_once(int fd, int flags, ssize_t &sent, Attempt attempt, SendRest send_rest) {
     test_cancel();
     deliver_here();
     const int before = errno;
-    sent = attempt();
-    if (sent == -1 && errno == ENOTSOCK) return note_not_socket(fd, before), false;
+    const tried how = attempt(sent);
+    if (how == tried::not_at_all) return false;
     const bool waits = !(flags & MSG_DONTWAIT);
-    if (sent == -1 && errno == EAGAIN && waits && !is_nonblocking(fd)) return errno = before, false;
+    if (how == tried::would_sleep) {
+        if (waits && !is_nonblocking(fd)) return false;
+        errno = EAGAIN;
+    }
     if (sent >= 0 && waits) {
         sent += send_rest(static_cast<std::size_t>(sent));
         errno = before;
@@ -209,35 +267,53 @@ static bool send_at_once(int fd, int flags, ssize_t &sent, Attempt attempt, Send
 }
 static bool is_socket_of_ours(int fd) { return current_thread && is_socket(fd); }
 static bool is_stream_of_ours(int fd) { return current_thread && is_stream(fd); }
+static bool is_pipe_of_ours(int fd) { return current_thread && is_pipe(fd); }
 
+// What comes after n bytes, by a call that waits. Returns how much of it was sent.
+static std::size_t send_rest(int fd, const void *from, std::size_t size, int flags, std::size_t n) {
+    if (n >= size) return 0;
+    const void *rest = static_cast<const std::byte *>(from) + n;
+    const ssize_t sent = output(
+        fd, [=] { return size - n; }, [=] { return next_send.get()(fd, rest, size - n, flags | MSG_NOSIGNAL); });
+    return static_cast<std::size_t>(std::max<ssize_t>(0, sent));
+}
 static bool send_at_once(int fd, const void *from, std::size_t size, int flags, ssize_t &sent) {
-    const auto rest = [=](std::size_t n) -> ssize_t {
-        if (n >= size) return 0;
-        return std::max<ssize_t>(0, send(fd, static_cast<const std::byte *>(from) + n, size - n, flags | MSG_NOSIGNAL));
-    };
+    const auto rest = [=](std::size_t n) { return static_cast<ssize_t>(send_rest(fd, from, size, flags, n)); };
+    const auto call = [=](int to) { return next_send.get()(to, from, size, flags | MSG_DONTWAIT); };
     return send_at_once(
-        fd, flags, sent, [=] { return next_send.get()(fd, from, size, flags | MSG_DONTWAIT); }, rest);
+        fd, flags, sent, [=](ssize_t &n) { return try_on_socket(fd, call, n); }, rest);
 }
 static bool send_at_once(int fd, const msghdr *message, int flags, ssize_t &sent) {
     const auto rest = [=](std::size_t n) {
         ssize_t more = 0;
         for (const iovec &part : std::span(message->msg_iov, message->msg_iovlen)) {
-            const std::size_t gone = std::min(n, part.iov_len), size = part.iov_len - gone;
+            const std::size_t gone = std::min(n, part.iov_len),
+                              now = send_rest(fd, part.iov_base, part.iov_len, flags, gone);
             n -= gone;
-            if (size == 0) continue;
-            const ssize_t now =
-                send(fd, static_cast<const std::byte *>(part.iov_base) + gone, size, flags | MSG_NOSIGNAL);
-            more += std::max<ssize_t>(0, now);
-            if (now != static_cast<ssize_t>(size)) break;
+            more += static_cast<ssize_t>(now);
+            if (gone + now != part.iov_len) break;
         }
         return more;
     };
+    const auto call = [=](int to) { return next_sendmsg.get()(to, message, flags | MSG_DONTWAIT); };
     return send_at_once(
-        fd, flags, sent, [=] { return next_sendmsg.get()(fd, message, flags | MSG_DONTWAIT); }, rest);
+        fd, flags, sent, [=](ssize_t &n) { return try_on_socket(fd, call, n); }, rest);
+}
+static bool write_at_once(int fd, const void *from, std::size_t size, ssize_t &written) {
+    const iovec whole{const_cast<void *>(from), size};
+    const auto rest = [=](std::size_t n) -> ssize_t {
+        if (n >= size) return 0;
+        const void *rest = static_cast<const std::byte *>(from) + n;
+        return std::max<ssize_t>(
+            0, output(
+                   fd, [=] { return size - n; }, [=] { return next_write.get()(fd, rest, size - n); }));
+    };
+    return send_at_once(
+        fd, 0, written, [=](ssize_t &n) { return try_on_pipe(SYS_pwritev2, fd, &whole, 1, n); }, rest);
 }
 COMITY_INTERPOSED ssize_t write(int fd, const void *from, std::size_t size) {
-    COMITY_NEXT(write, ssize_t(*)(int, const void *, std::size_t));
     if (ssize_t sent = 0; is_stream_of_ours(fd) && send_at_once(fd, from, size, 0, sent)) return sent;
+    if (ssize_t written = 0; is_pipe_of_ours(fd) && write_at_once(fd, from, size, written)) return written;
     return output(
         fd, [=] { return size; }, [=] { return next_write.get()(fd, from, size); });
 }
@@ -254,15 +330,15 @@ COMITY_INTERPOSED ssize_t writev(int fd, const iovec *from, int n) {
 }
 COMITY_INTERPOSED ssize_t recv(int fd, void *to, std::size_t size, int flags) {
     const auto call = [=](int by, int how = 0) { return next_recv.get()(by, to, size, flags | how); };
-    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }, true});
+    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }});
 }
 COMITY_INTERPOSED ssize_t recvfrom(int fd, void *to, std::size_t size, int flags, sockaddr *from, socklen_t *length) {
     const auto call = [=](int by, int how = 0) { return next_recvfrom.get()(by, to, size, flags | how, from, length); };
-    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }, true});
+    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }});
 }
 COMITY_INTERPOSED ssize_t recvmsg(int fd, msghdr *message, int flags) {
     const auto call = [=](int by, int how = 0) { return next_recvmsg.get()(by, message, flags | how); };
-    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }, true});
+    return input(fd, call, flags, sockets_call{[=](int by) { return call(by, MSG_DONTWAIT); }});
 }
 COMITY_INTERPOSED ssize_t send(int fd, const void *from, std::size_t size, int flags) {
     if (ssize_t sent = 0; is_socket_of_ours(fd) && send_at_once(fd, from, size, flags, sent)) return sent;

@@ -27,11 +27,17 @@ int fail(int error) noexcept {
 
 // ---- attempt(limit) has the kernel wait.
 
+// At once. The kernel ends that, too, if a signal is pending: where it is Comity's own, it begins anew.
 template <class Attempt> int look(const Attempt &attempt) {
-    timespec none{};
-    test_cancel();
-    deliver_here();
-    return attempt(&none);
+    const receiver *r = receiver_here();
+    for (const int error_before = errno;; errno = error_before) {
+        test_cancel();
+        deliver_here();
+        const std::uint32_t before = r ? r->handled : 0;
+        timespec none{};
+        const int found = attempt(&none);
+        if (found != -1 || errno != EINTR || !r || r->handled != before) return found;
+    }
 }
 
 // Without the hart.
@@ -71,7 +77,9 @@ class small_poll {
 public:
     static bool is_one(const pollfd *of, nfds_t n) noexcept {
         constexpr int input = POLLIN | POLLRDNORM;
-        return n <= input_wait::most && std::all_of(of, of + n, [](const pollfd &p) { return !(p.events & ~input); });
+        const auto is_input = [](const pollfd &p) { return (p.events & POLLIN) && !(p.events & ~input); };
+        return n <= input_wait::most &&
+               std::all_of(of, of + n, [&](const pollfd &p) { return p.fd < 0 || is_input(p); });
     }
     explicit small_poll(std::span<pollfd> of) noexcept : of_(of) {
         for (std::size_t i = 0; i < of.size(); ++i)
@@ -182,6 +190,7 @@ COMITY_INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *other, con
 }
 static std::optional<int> epoll_here(called_file &file, epoll_event *events, int n, std::int64_t end) {
     if (!current_thread) return {};
+    if (comity::core::descriptor *d = file.descriptor()) d->is_epoll.store(true, std::memory_order_relaxed);
     called_file *const files[] = {&file};
     const auto attempt = [&](timespec *) { return next_epoll_wait.get()(file.number(), events, n, 0); };
     return await_here(files, end, attempt, true);
@@ -197,6 +206,22 @@ COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout
     return if_it_sleeps([&] { return timeout != 0 && sleeps_for_input(file.number()); },
                         [&] { return next_epoll_wait.get()(file.number(), events, n, milliseconds_left(end)); },
                         {after_handler::ends, timeout != 0});
+}
+// In Comity's own set an epoll stands one deeper, which the kernel counts: it refuses what it would take otherwise.
+COMITY_INTERPOSED int epoll_ctl(int fd, int what, int of, epoll_event *event) noexcept {
+    COMITY_NEXT(epoll_ctl, int (*)(int, int, int, epoll_event *));
+    const int error_before = errno;
+    const auto again = [&](comity::core::descriptor *epoll) {
+        if (what != EPOLL_CTL_ADD || (errno != EINVAL && errno != ELOOP)) return false;
+        const comity::sys::errno_kept kept;
+        return comity::core::leave_out(epoll);
+    };
+    int result = next_epoll_ctl.get()(fd, what, of, event);
+    comity::core::descriptor *const d = comity::core::known_descriptor(fd);
+    if (result == -1 && d && again(d)) result = next_epoll_ctl.get()(fd, what, of, event);
+    if (result == -1 && again(nullptr)) result = next_epoll_ctl.get()(fd, what, of, event);
+    if (result == 0) errno = error_before;
+    return result;
 }
 // The descriptor itself is waited for, with a limit that the kernel reads late. The mask is the thread's.
 static int await_epoll(int fd, epoll_event *events, int n, const timespec *timeout, const sigset_t *mask,

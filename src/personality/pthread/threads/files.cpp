@@ -127,6 +127,22 @@ COMITY_FCNTL(fcntl64)
 COMITY_FCNTL(__fcntl)
 COMITY_CLOSE(close)
 COMITY_CLOSE(__close)
+// glibc has these since 2.34.
+COMITY_INTERPOSED int close_range(unsigned first, unsigned last, int flags) noexcept {
+    COMITY_NEXT_SYMBOL static next<int (*)(unsigned, unsigned, int)> next_close_range{"close_range"};
+    if (!next_close_range.look()) return fail(ENOSYS);
+    constexpr int on_exec = 4; // CLOSE_RANGE_CLOEXEC
+    if (!(flags & on_exec)) closing::is_near(first, last);
+    return next_close_range.get()(first, last, flags);
+}
+COMITY_INTERPOSED void closefrom(int first) noexcept {
+    COMITY_NEXT_SYMBOL static next<void (*)(int)> next_closefrom{"closefrom"};
+    closing::is_near(static_cast<unsigned>(std::max(first, 0)), UINT_MAX);
+    if (next_closefrom.look())
+        next_closefrom.get()(first);
+    else
+        (void)close_range(static_cast<unsigned>(std::max(first, 0)), UINT_MAX, 0);
+}
 COMITY_DUP(dup2, (int fd, int to), (fd, to))
 COMITY_DUP(__dup2, (int fd, int to), (fd, to))
 COMITY_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))

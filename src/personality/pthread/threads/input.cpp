@@ -12,10 +12,14 @@
 #include "sys/kernel_thread.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -46,14 +50,26 @@ kind_of find_kind(int fd, core::descriptor &d) noexcept {
     kind_of kind = d.kind.load(std::memory_order_relaxed);
     if (kind != kind_of::unknown) return kind;
     const sys::errno_kept kept;
-    int type = 0;
-    socklen_t size = sizeof type;
-    if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0)
-        kind = kind_of::other;
-    else
-        kind = type == SOCK_STREAM ? kind_of::stream : kind_of::socket;
+    int type = 0, domain = 0;
+    socklen_t size = sizeof type, domain_size = sizeof domain;
+    struct stat about {};
+    if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0) {
+        // Of others MSG_DONTWAIT may mean more (the rings of AF_PACKET).
+        const bool is_usual = ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 &&
+                              (domain == AF_UNIX || domain == AF_INET || domain == AF_INET6);
+        kind = !is_usual ? kind_of::polled : type == SOCK_STREAM ? kind_of::stream : kind_of::socket;
+    } else {
+        // Of all others it is tried: what the kernel has for its own purposes has no type.
+        const bool is = ::fstat(fd, &about) == 0 && ((about.st_mode & S_IFMT) == 0 || S_ISFIFO(about.st_mode));
+        kind = is ? kind_of::pipe : kind_of::other;
+    }
     d.kind.store(kind, std::memory_order_relaxed);
     return kind;
+}
+
+kind_of kind_at(int fd) noexcept {
+    core::descriptor *d = core::descriptor_of(fd);
+    return d ? find_kind(fd, *d) : kind_of::other;
 }
 
 // At which of the shared reports the thread waits.
@@ -90,7 +106,10 @@ bool called_file::hold() noexcept {
 void called_file::let_go() noexcept {
     const auto n = static_cast<std::uint32_t>(std::exchange(is_held_, false)) +
                    static_cast<std::uint32_t>(std::exchange(moving_.has_moved, false));
-    if (n != 0) d_->waiters.fetch_sub(n, std::memory_order_relaxed);
+    // In the child of a fork by a handler nobody is counted.
+    std::uint32_t all = n != 0 ? d_->waiters.load(std::memory_order_relaxed) : 0;
+    while (all != 0 && !d_->waiters.compare_exchange_weak(all, all - std::min(n, all), std::memory_order_relaxed)) {
+    }
 }
 
 void called_file::undo() noexcept {
@@ -107,6 +126,7 @@ bool called_file::is_being_closed() const noexcept {
 }
 
 bool called_file::keep() noexcept {
+    if (own_ >= 0) return true;
     const sys::errno_kept kept;
     constexpr int out_of_the_way = 960;
     own_ = ::fcntl(fd_, F_DUPFD_CLOEXEC, out_of_the_way);
@@ -179,6 +199,7 @@ input_wait::outcome input_wait::wait(std::int64_t deadline) {
         const signalled_wait e = wait_or_signal<true>(&reports, reported, deadline, false);
         core::current_context()->self.comes_in_turn = false;
         act_upon(e);
+        if (handlers() != handlers_) return outcome::interrupted; // also if one has closed it
         if (e == signalled_wait::late && !is_closing()) return outcome::late;
     }
     if (waits && !is_closing()) return outcome::may_read;
@@ -226,16 +247,26 @@ bool has_time_limit(int fd, int option, timeval &limit) noexcept {
 }
 
 bool is_socket(int fd) noexcept {
-    core::descriptor *d = core::descriptor_of(fd);
-    return d && find_kind(fd, *d) != kind_of::other;
+    const kind_of kind = kind_at(fd);
+    return kind == kind_of::stream || kind == kind_of::socket;
 }
-bool is_stream(int fd) noexcept {
-    core::descriptor *d = core::descriptor_of(fd);
-    return d && find_kind(fd, *d) == kind_of::stream;
+bool is_stream(int fd) noexcept { return kind_at(fd) == kind_of::stream; }
+bool is_pipe(int fd) noexcept { return kind_at(fd) == kind_of::pipe; }
+bool is_polled(int fd) noexcept {
+    const kind_of kind = kind_at(fd);
+    return kind != kind_of::pipe && kind != kind_of::other;
 }
 
-void note_not_socket(int fd, int error) noexcept {
-    if (core::descriptor *d = core::known_descriptor(fd)) d->kind.store(kind_of::other, std::memory_order_relaxed);
+// Older kernels cannot tell a pipe not to wait, and no kernel a FIFO, of which `poll` says nothing before there was a
+// writer, though a read would not wait for one.
+void note_not_tried(int fd, int error) noexcept {
+    struct statfs about {};
+    const bool is_pipe = ::fstatfs(fd, &about) == 0 && about.f_type == PIPEFS_MAGIC;
+    note_kind(fd, is_pipe ? kind_of::polled : kind_of::other, error);
+}
+
+void note_kind(int fd, kind_of kind, int error) noexcept {
+    if (core::descriptor *d = core::known_descriptor(fd)) d->kind.store(kind, std::memory_order_relaxed);
     errno = error;
 }
 
@@ -251,6 +282,8 @@ closing::closing(int fd) noexcept {
     if (in_vforked_child()) return;
     d_->sleeps.store(false, std::memory_order_relaxed);
     d_->kind.store(kind_of::unknown, std::memory_order_relaxed);
+    d_->is_epoll.store(false, std::memory_order_relaxed);
+    d_->is_left_out.store(false, std::memory_order_relaxed);
     if (wakes) {
         core::tell(*d_);
         constexpr std::int64_t longest_ns = 10'000'000;
@@ -261,6 +294,16 @@ closing::closing(int fd) noexcept {
         }
     }
     d_->closed.fetch_add(1, std::memory_order_relaxed);
+}
+
+void closing::is_near(unsigned first, unsigned last) noexcept {
+    constexpr unsigned most = INT_MAX - 1;
+    const int end = static_cast<int>(std::min(last, most));
+    if (first > most) return;
+    for (int fd = core::next_known(static_cast<int>(first)); fd >= 0 && fd <= end; fd = core::next_known(fd + 1))
+        if (core::known_descriptor(fd)->kind.load(std::memory_order_relaxed) != kind_of::unknown ||
+            core::known_descriptor(fd)->waiters.load(std::memory_order_relaxed) != 0)
+            const closing here(fd);
 }
 
 closing::~closing() {

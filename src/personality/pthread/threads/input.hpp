@@ -49,7 +49,7 @@ public:
     // Before a call: as keep, if the thread was moved in the last one.
     bool keep_if_moved() noexcept {
         if (!moving_.has_moved) return true;
-        const bool is_there = !is_being_closed() || keep();
+        const bool is_there = own_ >= 0 || !is_being_closed() || keep();
         let_go();
         return is_there;
     }
@@ -125,16 +125,21 @@ public:
     closing(const closing &) = delete;
     closing &operator=(const closing &) = delete;
     explicit operator bool() const noexcept { return !is_comitys_; } // else it must not
+    // Somebody else, who tells of no end, is about to close all of these, so who waits for input there is told now.
+    static void is_near(unsigned first, unsigned last) noexcept;
 
 private:
     core::descriptor *d_ = nullptr;
     bool is_comitys_ = false;
 };
 
-// Is it a socket, as far as is known? note_not_socket: it is not, and errno is what it was before that was found.
+// What is it, as far as is known? note_kind: it is that, or unknown, and errno is what it was before that was found.
 bool is_socket(int fd) noexcept;
 bool is_stream(int fd) noexcept; // one of those
-void note_not_socket(int fd, int error) noexcept;
+bool is_pipe(int fd) noexcept;
+bool is_polled(int fd) noexcept;                 // `poll` tells whether to read there means to sleep
+void note_not_tried(int fd, int error) noexcept; // it cannot be told not to wait
+void note_kind(int fd, core::descriptor::kind_of kind, int error) noexcept;
 // Has the socket the time limit that is set by this option (SO_RCVTIMEO, SO_SNDTIMEO)?
 bool has_time_limit(int fd, int option, timeval &limit) noexcept;
 // Does a read of the socket wait for more than one byte?

@@ -1,6 +1,7 @@
 // The functions of <stdio.h> that may sleep in a system call of the C library's own. They are cancellation points, also
 // where they sleep: that call is ended, and the function returns before its thread is cancelled, so the stream stays
 // usable.
+#include "personality/pthread/threads/input.hpp"
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/errno_kept.hpp"
@@ -68,6 +69,12 @@ using namespace comity::posix;
     COMITY_STDIO(result, name, parameters, arguments, return input(file, call))
 #define COMITY_OUTPUT(result, name, parameters, arguments)                                                             \
     COMITY_STDIO(result, name, parameters, arguments, return output(call))
+// Its descriptor is closed, at the end of output that may sleep, or before a process is waited for.
+#define COMITY_CLOSE(result, name, parameters, arguments)                                                              \
+    COMITY_STDIO(result, name, parameters, arguments,                                                                  \
+                 if (f && f->_fileno >= 0)                                                                             \
+                     closing::is_near(static_cast<unsigned>(f->_fileno), static_cast<unsigned>(f->_fileno));           \
+                 return output(call))
 // One character, mostly from or to the buffer.
 #define COMITY_GETS_ONE(result, name, parameters, arguments, file)                                                     \
     COMITY_STDIO(result, name, parameters, arguments, return has_input(file) ? call() : input(file, call))
@@ -164,9 +171,10 @@ COMITY_LISTED(wprintf, (const wchar_t *format, ...), format, vwprintf, (format, 
 
 COMITY_OUTPUT(FILE *, fopen, (const char *path, const char *mode), (path, mode))
 COMITY_OUTPUT(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
-COMITY_OUTPUT(FILE *, freopen, (const char *path, const char *mode, FILE *f), (path, mode, f))
-COMITY_OUTPUT(FILE *, freopen64, (const char *path, const char *mode, FILE *f), (path, mode, f))
-COMITY_OUTPUT(int, fclose, (FILE * f), (f))
+COMITY_CLOSE(FILE *, freopen, (const char *path, const char *mode, FILE *f), (path, mode, f))
+COMITY_CLOSE(FILE *, freopen64, (const char *path, const char *mode, FILE *f), (path, mode, f))
+COMITY_CLOSE(int, fclose, (FILE * f), (f))
+COMITY_CLOSE(int, pclose, (FILE * f), (f))
 COMITY_OUTPUT(int, fseek, (FILE * f, long to, int from), (f, to, from))
 COMITY_OUTPUT(int, fseeko, (FILE * f, off_t to, int from), (f, to, from))
 COMITY_OUTPUT(int, fseeko64, (FILE * f, off64_t to, int from), (f, to, from))
