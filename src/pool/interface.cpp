@@ -151,7 +151,7 @@ void comity_pool_print(const comity_pool_t *p, FILE *file) {
 
 int comity_pool_own(comity_pool_t *p, comity_pool_side_t which, comity_pool_owner_t owner) {
     const unsigned sides = number_of(which), kind = number_of(owner);
-    if (sides < COMITY_POOL_PRODUCER || sides > COMITY_POOL_BOTH_SIDES || kind > COMITY_POOL_OWNER_CONTEXT)
+    if (!p || sides < COMITY_POOL_PRODUCER || sides > COMITY_POOL_BOTH_SIDES || kind > COMITY_POOL_OWNER_CONTEXT)
         return EINVAL;
     pool::side *const push = sides & COMITY_POOL_PRODUCER ? p->push_side() : nullptr;
     pool::side *const pop = sides & COMITY_POOL_CONSUMER ? p->pop_side() : nullptr;

@@ -170,6 +170,7 @@ TEST(pool_access, a_side_given_to_a_context_refuses_all_others) {
     comity_pool_t *p = make(COMITY_POOL_SPSC, COMITY_POOL_FIFO);
     counted a, b;
     comity_unit_t *u = nullptr;
+    EXPECT_EQ(comity_pool_own(nullptr, COMITY_POOL_PRODUCER, COMITY_POOL_OWNER_CONTEXT), EINVAL);
     EXPECT_EQ(comity_pool_own(p, COMITY_POOL_PRODUCER, COMITY_POOL_OWNER_CONTEXT), 0);
     EXPECT_EQ(comity_pool_push(p, a.unit), 0);
     // One with a context of its own: a joiner may call others in its own.
