@@ -331,6 +331,7 @@ private:
 
 // At a socket that nobody has read from. When it is closed all harts are busy, so that nobody looks for input at once.
 TEST(socket_input, is_not_waited_for_after_it_was_closed_beside_busy_threads) {
+    if (thread_sanitizer) GTEST_SKIP() << "it takes a close beside a read for a race";
     const sleepers others;
     ends e;
     std::atomic<bool> over{false}, has_ended{false};
@@ -359,6 +360,7 @@ TEST(socket_input, is_not_waited_for_after_it_was_closed_beside_busy_threads) {
 
 // The number is another file's at once.
 TEST(socket_input, is_not_that_of_another_file_by_the_same_number) {
+    if (thread_sanitizer) GTEST_SKIP() << "it takes a close beside a read for a race";
     constexpr int rounds = 8;
     int of_another = 0;
     for (int i = 0; i < rounds; ++i) {
