@@ -10,22 +10,28 @@
 namespace comity::scheduler {
 
 // A program's own thread goes on only on its own carrier, which its child would have. So where other harts could run
-// something meanwhile, it leaves some children for each of them first, as many as last for as long as it will be away:
-// with one for each, a hart that is done first has nothing to do until the thread's own hart comes back to it.
+// something meanwhile, it leaves a child for each of them first; some for each, where it was away for long the last
+// time: with one, a hart that is done first has nothing to do until the thread's own hart comes back to it. Not where
+// children are short: to take them costs the others more than it gains.
 constexpr unsigned children_ahead = 4;
+constexpr std::uint64_t long_us = 20;
 
 bool work_stealing::goes_first(const unit *u, const context *creator) noexcept {
     const unit *who = executed_by(creator);
     if (who && u->rank() < who->rank()) return false;
     if (!creator->home || alone()) return true;
+    if (const std::uint64_t since = left_at_.exchange(0, std::memory_order_relaxed))
+        was_away_for_long_.store(sys::ticks() - since > long_us * core::ticks_per_us(), std::memory_order_relaxed);
     const std::scoped_lock hold(work_of(creator->on)->lock);
     const policy *p = policy_.load(std::memory_order_relaxed);
     const unsigned others = most.load(std::memory_order_relaxed) - 1;
-    return p && p->by_descent && p->by_descent->waiting() >= children_ahead * others;
+    const unsigned each = was_away_for_long_.load(std::memory_order_relaxed) ? children_ahead : 1;
+    return p && p->by_descent && p->by_descent->waiting() >= each * others;
 }
 
 void work_stealing::gives_way(context *creator, unit *u) noexcept {
     slot &own = *work_of(core::current_carrier());
+    if (creator->home) left_at_.store(sys::ticks(), std::memory_order_relaxed);
     own.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
     bool waits = false;

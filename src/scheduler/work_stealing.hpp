@@ -150,6 +150,10 @@ private:
     std::atomic<policy *> policy_{nullptr};
     std::atomic<comity_scheduler_kind_t> kind_{COMITY_SCHEDULER_WORK_STEALING}; // the policy's
     unit root_; // the registrant, in an order by descent
+    // When a program's own thread gave way to its child and has created none since (ticks; 0: none), and whether that
+    // was long the last time. Hints, by whoever creates.
+    std::atomic<std::uint64_t> left_at_{0};
+    std::atomic<bool> was_away_for_long_{false};
     // Units that a policy had no memory for, by unit::next, under spare_lock_, which is taken after slots' locks.
     core::spinlock spare_lock_;
     unit *spare_first_ = nullptr, *spare_last_ = nullptr;
