@@ -149,6 +149,7 @@ struct entry_state {
         auto *c = static_cast<context *>(a);
         auto *k = static_cast<carrier *>(b);
         arrived(&k->transition);
+        begin_frames();
         k->pause_fn(c, k->pause_arg);
         sys::fatal("comity_context_pause", "the pause function returned; it must end by giving the hart away");
     }

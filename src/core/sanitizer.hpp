@@ -78,10 +78,17 @@ inline constexpr std::size_t least_bare_stack = 0;
 inline void forbid_memory(const void *at, std::size_t size) noexcept { __asan_poison_memory_region(at, size); }
 inline void allow_memory(const void *at, std::size_t size) noexcept { __asan_unpoison_memory_region(at, size); }
 COMITY_SHARED void forget_frames(const std::byte *bottom, const std::byte *top) noexcept;
+// Here a large stack begins anew: what stood on it when it was left by a jump, which the sanitizer may have seen while
+// it took another stack for the current one, guards nothing any more.
+[[gnu::always_inline]] inline void begin_frames() noexcept {
+    constexpr std::size_t enough = 16384;
+    allow_memory(static_cast<const std::byte *>(__builtin_frame_address(0)) - enough, enough);
+}
 #else
 inline void forbid_memory(const void *, std::size_t) noexcept {}
 inline void allow_memory(const void *, std::size_t) noexcept {}
 inline void forget_frames(const std::byte *, const std::byte *) noexcept {}
+inline void begin_frames() noexcept {}
 #endif
 
 #if defined(COMITY_TSAN)

@@ -51,8 +51,8 @@ COMITY_SHARED void hold_timers_in_forks() noexcept;
 // In the child of a fork: is the timer, which was armed in the parent, still so? Until the timers' thread is there.
 COMITY_SHARED bool is_armed_in_child(const timer &t) noexcept;
 
-// In the child of a fork, where nobody waits who is not there: only timers that serve are kept. Before the timers' thread
-// is there.
+// In the child of a fork, where nobody waits who is not there: only timers that serve are kept. Before the timers'
+// thread is there.
 COMITY_SHARED void forget_waits() noexcept;
 
 // In the child of a fork, before all other handlers may arm one: what was begun without handlers is dropped.

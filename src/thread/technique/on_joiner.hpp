@@ -19,11 +19,9 @@ void end_on_joiner(thread *t) noexcept;
     const core::exception_state *e = core::caught_by(c);
     if ((reinterpret_cast<std::uintptr_t>(e->caught) | e->uncaught | static_cast<std::uint32_t>(c->self.forks)) != 0)
         return false;
-    std::byte here;
-    const std::byte *top = &here;
-    asm("" : "+r"(top)); // an address of this stack, which the compiler shall not judge by
-    // ThreadSanitizer keeps a stack of calls of its own, which leave_joiner would upset.
-    return !core::orders_switches && top > floor;
+    // ThreadSanitizer keeps a stack of calls of its own, which leave_joiner would upset. The frame's address, not a
+    // variable's: AddressSanitizer would guard that in a frame that may be left without a return.
+    return !core::orders_switches && static_cast<std::byte *>(__builtin_frame_address(0)) > floor;
 }
 
 // Returns when the thread has ended. May switch.

@@ -43,8 +43,8 @@ TEST_F(thread_death, an_exception_that_nobody_joins_ends_the_program) {
 TEST_F(thread_death, an_exception_of_a_thread_that_is_detached_ends_the_program_whenever_it_was_thrown) {
     EXPECT_DEATH(
         {
+            std::atomic<bool> go{false}; // lives longer than the thread, for which the scope waits
             const comity::threads scope;
-            std::atomic<bool> go{false};
             comity::thread t([&go] {
                 while (!go) comity::this_thread::yield();
                 throw std::runtime_error("lost");
