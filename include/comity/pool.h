@@ -145,8 +145,8 @@ typedef enum comity_pool_owner {
     COMITY_POOL_OWNER_CONTEXT = 2 /* the calling context, wherever it goes on; threads that it calls while it joins them
                                    * run in it as well */
 } comity_pool_owner_t;
-/* While nobody uses the side. EINVAL: no pool (NULL), no such side, the access allows many there, or the caller has no such owner;
- * EPERM: it is another's. */
+/* While nobody uses the side. EINVAL: no pool (NULL), no such side, the access allows many there, or the caller has no
+ * such owner; EPERM: it is another's. */
 COMITY_API int comity_pool_own(comity_pool_t *pool, comity_pool_side_t side, comity_pool_owner_t owner);
 
 #ifdef __cplusplus
