@@ -33,6 +33,8 @@ constexpr std::uint64_t grace_us = 20;
 // A thread that sleeps for as long as this with a kept hart does not come back soon: it waits for other threads' work,
 // not for its turn with a lock (Python's global lock changes hands every 5 ms).
 constexpr std::uint64_t asleep_us = 10'000;
+// How often somebody looks who could have more harts, at most.
+constexpr std::uint64_t look_us = 1000;
 
 } // namespace
 
@@ -125,18 +127,19 @@ hart *base_scheduler::take_kept(std::uint64_t grace) noexcept {
     return nullptr;
 }
 
-// A keeper that is not on a core (it sleeps: waits for a lock, for input) does not need its hart. Two looks at its CPU
-// clock tell; they cost two system calls, so only harts kept for a while are looked at.
+// A keeper that sleeps (waits for a lock, for input) does not need its hart. Two looks at its CPU clock tell those that
+// are on a core; they cost two system calls, so only harts kept for a while are looked at.
 hart *base_scheduler::take_kept_of_sleeper() noexcept {
     const std::uint64_t now = sys::ticks();
     for (unsigned i = 0; i < count_; ++i) {
         carrier *keeper = harts_[i].keeper.load(std::memory_order_acquire); // acquire[keeper]
-        if (!keeper || now - harts_[i].kept_since.load(std::memory_order_relaxed) < asleep_us * ticks_per_us())
+        if (!keeper || keeper == current_carrier() ||
+            now - harts_[i].kept_since.load(std::memory_order_relaxed) < asleep_us * ticks_per_us())
             continue;
         const int id = harts_[i].keeper_id.load(std::memory_order_relaxed);
         const std::int64_t before = sys::thread_cpu_ns(id);
         for (const std::uint64_t from = sys::ticks(); sys::ticks() - from < ticks_per_us();) sys::cpu_relax();
-        if (before >= 0 && sys::thread_cpu_ns(id) != before) continue;
+        if (before >= 0 && (sys::thread_cpu_ns(id) != before || sys::is_runnable(id))) continue;
         if (harts_[i].keeper.compare_exchange_strong(keeper, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
             return &harts_[i];
     }
@@ -146,6 +149,57 @@ hart *base_scheduler::take_kept_of_sleeper() noexcept {
 void base_scheduler::serve_from_sleepers() noexcept {
     if (!pressed()) return;
     if (hart *h = take_kept_of_sleeper()) release(h);
+}
+
+void base_scheduler::release_from_sleeper() noexcept {
+    const std::uint64_t now = sys::ticks();
+    if (now - looked_at_sleepers_.load(std::memory_order_relaxed) < look_us * ticks_per_us()) return;
+    looked_at_sleepers_.store(now, std::memory_order_relaxed);
+    if (hart *h = take_kept_of_sleeper()) release(h);
+}
+
+// A hart that was kept for the carrier by others is known by its word alone.
+hart *base_scheduler::kept_by(carrier *k) noexcept {
+    if (k->kept && k->kept->keeper.load(std::memory_order_relaxed) == k) return k->kept;
+    for (unsigned i = 0; i < count_ && has_kept_for_others_.load(std::memory_order_relaxed); ++i)
+        if (harts_[i].keeper.load(std::memory_order_relaxed) == k) return &harts_[i];
+    return nullptr;
+}
+
+void base_scheduler::note_keeper(hart *h, carrier *keeper, int id) noexcept {
+    h->kept_since.store(sys::ticks(), std::memory_order_relaxed);
+    h->keeper_id.store(id, std::memory_order_relaxed);
+    h->keeper.store(keeper, std::memory_order_release); // release[keeper]
+    // Pairs with the fence of a root that lists itself and then looks for kept harts.
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
+}
+
+bool base_scheduler::keep(carrier *k) noexcept {
+    if ((k->kept = kept_by(k))) return true;
+    if (hart *h = claim_idle()) {
+        k->carried = h;
+        k->granted_at = sys::ticks();
+        leave(k);
+        return k->kept;
+    }
+    outsider_id_.store(k->kernel_id, std::memory_order_relaxed);
+    outsider_asked_.store(sys::ticks(), std::memory_order_relaxed);
+    outsider_.store(k, std::memory_order_relaxed);
+    return false;
+}
+
+// The hart is the caller's. Not if it was asked for too long ago, nor while a root has none at all. A thread that has
+// ended meanwhile is taken for a sleeper.
+bool base_scheduler::keep_for_outsider(hart *h) noexcept {
+    if (!has_outsider()) return false;
+    carrier *k = outsider_.exchange(nullptr, std::memory_order_relaxed);
+    const std::uint64_t asked = outsider_asked_.load(std::memory_order_relaxed);
+    if (!k || sys::ticks() - asked > asleep_us * ticks_per_us() || roots_.starves()) return false;
+    has_kept_for_others_.store(true, std::memory_order_relaxed);
+    note_keeper(h, k, outsider_id_.load(std::memory_order_relaxed));
+    carrier *expected = k;
+    return !roots_.starves() ||
+           !h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel); // acq_rel[keeper]
 }
 
 bool base_scheduler::claim_kept(hart *h) noexcept {
@@ -260,6 +314,7 @@ bool base_scheduler::serve_demand(hart *h) noexcept {
 
 void base_scheduler::release(hart *h) noexcept {
     for (bool carried = true;;) {
+        if (!waited_for() && keep_for_outsider(h)) return;
         if (pressed()) {
             if (serve_demand(h)) return;
             carried = has_worker(h); // to be asked while the hart is ours
@@ -326,16 +381,17 @@ bool base_scheduler::should_have_the_last(hart *h) noexcept {
 // ---- Adopted threads
 
 void base_scheduler::acquire(carrier *k) noexcept {
-    if (hart *h = k->kept) {
-        k->kept = nullptr;
+    if (hart *h = kept_by(k)) {
         carrier *expected = k;
         if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
+            k->kept = nullptr;
             k->carried = h;
             bind_as_hart(k);
             become(k, this);
             return;
         }
     }
+    k->kept = nullptr;
     hart *h = claim_idle();
     if (!h) h = take_kept(grace_us * ticks_per_us());
     if (h)
@@ -403,11 +459,7 @@ void base_scheduler::leave(carrier *k) noexcept {
     if (waiting_.load(std::memory_order_relaxed) != 0 && now - k->granted_at > quantum_us * ticks_per_us())
         return release(h);
     k->kept = h;
-    h->kept_since.store(now, std::memory_order_relaxed);
-    h->keeper_id.store(k->kernel_id, std::memory_order_relaxed);
-    h->keeper.store(k, std::memory_order_release); // release[keeper]
-    // Pairs with the fence of a root that lists itself and then looks for kept harts.
-    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
+    note_keeper(h, k, k->kernel_id);
     if (roots_.starves()) {
         carrier *expected = k;
         if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
@@ -433,6 +485,11 @@ void base_scheduler::yielded(carrier *k) noexcept {
             give(h, waiter, nullptr);
             break;
         }
+        if (has_outsider()) {
+            k->carried = nullptr;
+            if (keep_for_outsider(h)) break;
+            k->carried = h;
+        }
         if (sched *root = roots_.pick()) enter(k, root);
         k->carried = nullptr;
         put_idle(h);
@@ -457,6 +514,7 @@ void base_scheduler::child_after_fork(carrier *survivor) noexcept {
     roots_.drop_after_fork();
     first_ = last_ = nullptr;
     waiting_.store(0, std::memory_order_relaxed);
+    outsider_.store(nullptr, std::memory_order_relaxed);
     lock_.unlock();
     no_more_workers_.store(false, std::memory_order_relaxed);
     spare_worker_.store(nullptr, std::memory_order_relaxed);

@@ -21,6 +21,17 @@ public:
     void acquire(carrier *k) noexcept;
     // The calling adopted carrier's outermost region has ended: it keeps the hart, or hands it to a thread that waits.
     void leave(carrier *k) noexcept;
+    // The calling adopted carrier computes outside Comity, and keeps a hart as if it had just left a region: the one it
+    // keeps already, or an idle one. False: there is none, and it has none; then one that becomes idle soon is kept for
+    // it ("Kept harts": README.md). Never waits.
+    bool keep(carrier *k) noexcept;
+    // One hart that another thread keeps while it sleeps becomes idle, or goes to whoever waits. Looks at most once in
+    // a millisecond. Any thread.
+    void release_from_sleeper() noexcept;
+    // The hart that `k`, which is the caller's, keeps, if nobody has taken it; null: none.
+    hart *kept_by(carrier *k) noexcept;
+    // Somebody was told that there is none for him to keep: whoever lingers without work should give his up.
+    bool has_outsider() const noexcept { return outsider_.load(std::memory_order_relaxed); }
     // The thread ends or sleeps: the hart goes to whoever needs it, or becomes idle.
     void release(hart *h) noexcept;
 
@@ -102,6 +113,8 @@ private:
     carrier *pop_waiter() noexcept;
     bool remove_waiter(carrier *k) noexcept;
     bool serve_demand(hart *h) noexcept;
+    bool keep_for_outsider(hart *h) noexcept;
+    void note_keeper(hart *h, carrier *keeper, int id) noexcept;
     void wait_for_hart(carrier *k) noexcept;
 
     hart *harts_ = nullptr;
@@ -113,6 +126,12 @@ private:
     spinlock lock_;
     carrier *first_ = nullptr, *last_ = nullptr; // the queue of adopted threads, under lock_
     child_list roots_;
+    // Who asked last for a hart to keep and got none, by `keep`: compared, never followed. Hints, by any thread.
+    std::atomic<carrier *> outsider_{nullptr};
+    std::atomic<int> outsider_id_{0};                                   // his kernel thread
+    std::atomic<std::uint64_t> outsider_asked_{0};                      // ticks
+    std::atomic<bool> has_kept_for_others_{false};                      // ever
+    std::atomic<std::uint64_t> looked_at_sleepers_{0};                  // ticks
     static inline std::atomic<void (*)() noexcept> long_wait_{nullptr}; // on_long_wait
     std::atomic<bool> starved_{false};
     std::atomic<bool> no_more_workers_{false};     // a kernel thread could not be made

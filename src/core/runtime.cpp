@@ -245,7 +245,7 @@ void note_awake() noexcept {
 void note_asleep() noexcept { awake.fetch_sub(1, std::memory_order_relaxed); }
 
 void drop_kept_hart(carrier *k) noexcept {
-    hart *h = k->kept;
+    hart *h = base().kept_by(k);
     carrier *expected = k;
     k->kept = nullptr;
     if (h && h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]

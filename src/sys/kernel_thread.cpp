@@ -2,6 +2,7 @@
 #include "sys/cancellation.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <initializer_list>
 
@@ -16,6 +17,7 @@
 
 #include "sys/c_library.hpp"
 #include "sys/errno_kept.hpp"
+#include "sys/message.hpp"
 #include "sys/signals.hpp"
 #include "sys/text_file.hpp"
 
@@ -215,6 +217,16 @@ std::int64_t thread_cpu_ns(int id) noexcept {
     timespec t{};
     const bool failed = ::clock_gettime(clock, &t) != 0;
     return failed ? -1 : t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+
+// The state's letter follows the name, which is in parentheses and may contain some.
+bool is_runnable(int id) noexcept {
+    char path[64];
+    format_text(path, sizeof path, "/proc/self/task/%d/stat", id);
+    line_reader file(path);
+    const char *line = file.next();
+    const char *name_end = line ? std::strrchr(line, ')') : nullptr;
+    return name_end && name_end[1] == ' ' && name_end[2] == 'R';
 }
 
 void yield_kernel_thread() noexcept { ::syscall(SYS_sched_yield); }

@@ -75,6 +75,10 @@ COMITY_SHARED int process_id() noexcept;
 // Any thread and signal handlers.
 std::int64_t thread_cpu_ns(int id) noexcept;
 
+// Is thread `id` of this process on a core, or waiting for one? False where /proc does not say. Any thread; some
+// microseconds.
+bool is_runnable(int id) noexcept;
+
 // Gives the rest of the time slice to another kernel thread: sched_yield past every drop-in.
 COMITY_SHARED void yield_kernel_thread() noexcept;
 

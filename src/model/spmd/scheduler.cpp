@@ -303,7 +303,8 @@ team::outcome team::linger(carrier *k) noexcept {
     std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0, pause = hand_over_ / 2;
     for (unsigned i = 1;; ++i) {
         if (!own.empty() || has_calls(k)) return outcome::look;
-        if (draining_.load(std::memory_order_relaxed) || base().pressed()) return outcome::leave;
+        if (draining_.load(std::memory_order_relaxed) || base().pressed() || base().has_outsider())
+            return outcome::leave;
         sys::cpu_relax();
         if (i % 2 != 0) continue;
         const std::uint64_t now = sys::ticks();

@@ -415,14 +415,21 @@ void watch_regions(void (*watcher)(int harts)) noexcept { region_watcher.store(w
 
 std::int64_t workers_cpu_ns() noexcept { return core::workers_cpu_ns(); }
 
-unsigned free_harts() noexcept {
-    core::ensure_started();
-    carrier *k = core::current_carrier();
-    unsigned n = 1 + base().idle_count();
-    if (k && k->native && k->native->hot) {
-        auto *t = static_cast<team *>(k->native->hot);
-        if (t->lingering && !t->busy) n += core::sched::harts_of(t->account.load(std::memory_order_relaxed));
-    }
+unsigned claim_harts() noexcept {
+    carrier *k = core::adopt_if_possible();
+    if (!k) return 1;
+    const bool outside = k->adopted && !k->carried && k->current == k->native && !k->native->owner;
+    if (outside && !base().keep(k)) return 1;
+    const auto more = [k] {
+        unsigned idle = base().idle_count();
+        if (k->native && k->native->hot) {
+            auto *t = static_cast<team *>(k->native->hot);
+            if (t->lingering && !t->busy) idle += core::sched::harts_of(t->account.load(std::memory_order_relaxed));
+        }
+        return idle;
+    };
+    if (more() == 0) base().release_from_sleeper();
+    const unsigned n = 1 + more();
     return n < base().hart_count() ? n : base().hart_count();
 }
 

@@ -52,9 +52,11 @@ COMITY_SHARED void settle(unsigned place) noexcept;
 // The stack of ranks made from now on, in bytes; 0: COMITY_STACK_SIZE. Any thread, not while regions run.
 COMITY_SHARED void set_stack_size(std::size_t bytes) noexcept;
 
-// How many harts the caller could have for a region right now: its own and those that nobody uses. A hint, stale at
-// once. Any thread. Never switches.
-COMITY_SHARED unsigned free_harts() noexcept;
+// How many harts the caller could have for a region right now: its own and those that nobody uses; stale at once. A
+// thread of the program's is going to compute, in a region or alone, so from now on it keeps one, if there is one;
+// where there is none, whoever asks next will not be offered its core a second time. Any thread. Neither switches nor
+// waits.
+COMITY_SHARED unsigned claim_harts() noexcept;
 
 // Calls watcher(harts) when an outermost region starts that may use so many harts (>= 2), and watcher(-harts) when it
 // has ended, in the thread that runs it. The watcher must not switch, nor call Comity but for hints. There is one

@@ -82,7 +82,7 @@ bool claim(thread *t) noexcept {
 unsigned max_threads(const void *caller) noexcept {
     if (kind_of_caller(caller) != kind::openmp_build) return 0;
     thread *t = current();
-    unsigned ranks = spmd::free_harts();
+    unsigned ranks = spmd::claim_harts();
     const unsigned set = icv_of(t).num_threads;
     if (set && set < ranks) ranks = set;
     if (ranks < 2 || !claim(t)) ranks = 1;

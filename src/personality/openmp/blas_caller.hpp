@@ -4,7 +4,8 @@
 // OpenBLAS' OpenMP build asks omp_get_max_threads() once at each of its entries and cuts its work for that many
 // threads, which then wait for each other without telling anybody but sched_yield(): a gang. It allows only one
 // parallel call at a time in a process and lets others spin without limit. So it is told 1 whenever it could not have
-// two harts at once, or another call has them; and a region gets exactly the threads that it was told. The builds in
+// two harts at once, or another call has them; then it keeps one all the same (spmd::claim_harts), so that the other
+// call is not told of its core; and a region gets exactly the threads that it was told. The builds in
 // Python wheels use pthreads, but ask omp_in_parallel() whether to complain.
 #pragma once
 

@@ -17,9 +17,43 @@ static void *decide_elsewhere(void *result) {
     return NULL;
 }
 
+/* The other hart may be one that a thread keeps which has just ended, or is about to sleep. */
+static void expect_decision(int expected) {
+    int told = 0;
+    for (int i = 0; i < 10000 && (told = blas_decision()) != expected; i++) usleep(1000);
+    CHECK_EQUAL(told, expected);
+}
+
+static int stop;
+static void *keep_calling(void *ignored) {
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        int told = blas_decision();
+        CHECK(told == 1 || told == 2);
+        CHECK_EQUAL(blas_region(), told);
+    }
+    return ignored;
+}
+
+/* Who is told one uses a core too: the other caller is not offered it for as long as both call, and is when one ends.
+ */
+static void call_beside_another(void) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, keep_calling, NULL) == 0);
+    int alone_in_turn = 0;
+    for (long i = 0; i < 100000000 && alone_in_turn < 1000; i++) {
+        int told = blas_decision();
+        alone_in_turn = told == 1 ? alone_in_turn + 1 : 0;
+        CHECK_EQUAL(blas_region(), told);
+    }
+    CHECK_EQUAL(alone_in_turn, 1000);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    expect_decision(2);
+}
+
 static int begun, end;
 static void *stay_in_region(void *ignored) {
-    CHECK_EQUAL(blas_decision(), 2);
+    expect_decision(2);
     blas_region_until(&begun, &end);
     return ignored;
 }
@@ -75,6 +109,8 @@ static void openmp_build(void) {
     }
     CHECK(told[0] >= 1 && told[0] <= 2 && told[1] >= 1 && told[1] <= 2);
     CHECK_EQUAL(in_parallel, 0);
+    expect_decision(2);
+    call_beside_another();
     usleep(10000); /* claims have expired */
     fork_beside_a_region();
 }
