@@ -174,8 +174,22 @@ void base_scheduler::note_keeper(hart *h, carrier *keeper, int id) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
 }
 
+// One may have been kept for the carrier while it got another one.
+void base_scheduler::keep_no_other(carrier *k) noexcept {
+    for (unsigned i = 0; i < count_ && has_kept_for_others_.load(std::memory_order_relaxed); ++i) {
+        hart *h = &harts_[i];
+        carrier *expected = k;
+        if (h != k->kept && h->keeper.load(std::memory_order_relaxed) == k &&
+            h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
+            release(h);
+    }
+}
+
 bool base_scheduler::keep(carrier *k) noexcept {
-    if ((k->kept = kept_by(k))) return true;
+    if ((k->kept = kept_by(k))) {
+        keep_no_other(k);
+        return true;
+    }
     if (hart *h = claim_idle()) {
         k->carried = h;
         k->granted_at = sys::ticks();
@@ -460,6 +474,7 @@ void base_scheduler::leave(carrier *k) noexcept {
         return release(h);
     k->kept = h;
     note_keeper(h, k, k->kernel_id);
+    keep_no_other(k);
     if (roots_.starves()) {
         carrier *expected = k;
         if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]

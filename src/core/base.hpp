@@ -114,6 +114,7 @@ private:
     bool remove_waiter(carrier *k) noexcept;
     bool serve_demand(hart *h) noexcept;
     bool keep_for_outsider(hart *h) noexcept;
+    void keep_no_other(carrier *k) noexcept;
     void note_keeper(hart *h, carrier *keeper, int id) noexcept;
     void wait_for_hart(carrier *k) noexcept;
 
