@@ -151,11 +151,11 @@ void base_scheduler::serve_from_sleepers() noexcept {
     if (hart *h = take_kept_of_sleeper()) release(h);
 }
 
-void base_scheduler::release_from_sleeper() noexcept {
+void base_scheduler::release_from_sleepers() noexcept {
     const std::uint64_t now = sys::ticks();
     if (now - looked_at_sleepers_.load(std::memory_order_relaxed) < look_us * ticks_per_us()) return;
     looked_at_sleepers_.store(now, std::memory_order_relaxed);
-    if (hart *h = take_kept_of_sleeper()) release(h);
+    while (hart *h = take_kept_of_sleeper()) release(h); // what is kept again has been so for a moment only
 }
 
 // A hart that was kept for the carrier by others is known by its word alone.
@@ -174,8 +174,15 @@ void base_scheduler::note_keeper(hart *h, carrier *keeper, int id) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
 }
 
+void base_scheduler::wants_none_to_keep(carrier *k) noexcept {
+    if (outsider_.load(std::memory_order_relaxed) != k) return;
+    carrier *expected = k;
+    outsider_.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);
+}
+
 // One may have been kept for the carrier while it got another one.
 void base_scheduler::keep_no_other(carrier *k) noexcept {
+    wants_none_to_keep(k);
     for (unsigned i = 0; i < count_ && has_kept_for_others_.load(std::memory_order_relaxed); ++i) {
         hart *h = &harts_[i];
         carrier *expected = k;
@@ -187,6 +194,7 @@ void base_scheduler::keep_no_other(carrier *k) noexcept {
 
 bool base_scheduler::keep(carrier *k) noexcept {
     if ((k->kept = kept_by(k))) {
+        k->kept->kept_since.store(sys::ticks(), std::memory_order_relaxed);
         keep_no_other(k);
         return true;
     }
@@ -202,8 +210,8 @@ bool base_scheduler::keep(carrier *k) noexcept {
     return false;
 }
 
-// The hart is the caller's. Not if it was asked for too long ago, nor while a root has none at all. A thread that has
-// ended meanwhile is taken for a sleeper.
+// The hart is the caller's. Not if it was asked for too long ago, nor while a root has none at all or a thread waits in
+// the queue: that is the caller's to serve. A thread that has ended meanwhile is taken for a sleeper.
 bool base_scheduler::keep_for_outsider(hart *h) noexcept {
     if (!has_outsider()) return false;
     carrier *k = outsider_.exchange(nullptr, std::memory_order_relaxed);
@@ -212,7 +220,7 @@ bool base_scheduler::keep_for_outsider(hart *h) noexcept {
     has_kept_for_others_.store(true, std::memory_order_relaxed);
     note_keeper(h, k, outsider_id_.load(std::memory_order_relaxed));
     carrier *expected = k;
-    return !roots_.starves() ||
+    return !(waited_for() || roots_.starves()) ||
            !h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel); // acq_rel[keeper]
 }
 
@@ -395,6 +403,7 @@ bool base_scheduler::should_have_the_last(hart *h) noexcept {
 // ---- Adopted threads
 
 void base_scheduler::acquire(carrier *k) noexcept {
+    wants_none_to_keep(k);
     if (hart *h = kept_by(k)) {
         carrier *expected = k;
         if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]

@@ -25,9 +25,11 @@ public:
     // keeps already, or an idle one. False: there is none, and it has none; then one that becomes idle soon is kept for
     // it ("Kept harts": README.md). Never waits.
     bool keep(carrier *k) noexcept;
-    // One hart that another thread keeps while it sleeps becomes idle, or goes to whoever waits. Looks at most once in
-    // a millisecond. Any thread.
-    void release_from_sleeper() noexcept;
+    // The carrier asked for one, and has no use for it any more. Its own thread.
+    void wants_none_to_keep(carrier *k) noexcept;
+    // Harts that other threads keep while they sleep become idle, or go to whoever waits. Looks at most once in a
+    // millisecond. Any thread.
+    void release_from_sleepers() noexcept;
     // The hart that `k`, which is the caller's, keeps, if nobody has taken it; null: none.
     hart *kept_by(carrier *k) noexcept;
     // Somebody was told that there is none for him to keep: whoever lingers without work should give his up.

@@ -245,6 +245,7 @@ void note_awake() noexcept {
 void note_asleep() noexcept { awake.fetch_sub(1, std::memory_order_relaxed); }
 
 void drop_kept_hart(carrier *k) noexcept {
+    base().wants_none_to_keep(k);
     hart *h = base().kept_by(k);
     carrier *expected = k;
     k->kept = nullptr;

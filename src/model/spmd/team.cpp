@@ -418,8 +418,12 @@ std::int64_t workers_cpu_ns() noexcept { return core::workers_cpu_ns(); }
 unsigned claim_harts() noexcept {
     carrier *k = core::adopt_if_possible();
     if (!k) return 1;
-    const bool outside = k->adopted && !k->carried && k->current == k->native && !k->native->owner;
-    if (outside && !base().keep(k)) return 1;
+    const bool outside =
+        k->adopted && !k->carried && k->current == k->native && !k->native->owner && !core::is_promoted(k->current);
+    if (outside && !base().keep(k)) {
+        base().release_from_sleepers(); // such a one is kept for this thread now
+        if (!base().keep(k)) return 1;
+    }
     const auto more = [k] {
         unsigned idle = base().idle_count();
         if (k->native && k->native->hot) {
@@ -428,7 +432,7 @@ unsigned claim_harts() noexcept {
         }
         return idle;
     };
-    if (more() == 0) base().release_from_sleeper();
+    if (1 + more() < base().hart_count()) base().release_from_sleepers();
     const unsigned n = 1 + more();
     return n < base().hart_count() ? n : base().hart_count();
 }
