@@ -1,5 +1,5 @@
-// Comity. --direct 1: each gives the hart to the other by name, not to whoever is next. --own-tls 1: each has thread-local
-// storage of its own, which a switch changes.
+// Comity. --direct 1: each gives the hart to the other by name, not to whoever is next. --own-tls 1: each has
+// thread-local storage of its own, which a switch changes.
 #include "../support/library/comity.hpp"
 #include "yield.hpp"
 
