@@ -129,7 +129,7 @@ struct input : rl::test_suite<input, 3> {
         parker_[id].exchange(empty, mo_acquire, $); // acquire[park-token]
     }
     void wait() {
-        const unsigned seen = reports_.load(mo_acquire, $); // acquire[input-report]
+        const unsigned seen = reports_.load(mo_acquire, $);                                // acquire[input-report]
         if (!is_watched_.exchange(1, mo_acq_rel, $)) watched_.fetch_add(1, mo_relaxed, $); // acq_rel[input-counted]
         set.arm();
         list.acquire();

@@ -10,7 +10,7 @@
 namespace comity::cli {
 
 const std::vector<std::string> &drop_in_names() {
-    static const std::vector<std::string> names{"libgomp.so.1", "libomp.so.5", "libcomity_iomp5.so",
+    static const std::vector<std::string> names{"libgomp.so.1",      "libomp.so.5",          "libcomity_iomp5.so",
                                                 "libcomity_blas.so", "libcomity_pthread.so", "libcomity_threads.so"};
     return names;
 }

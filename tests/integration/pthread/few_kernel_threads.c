@@ -28,7 +28,13 @@ int main(int argc, char **argv) {
     while (n < most && (error = pthread_create(&threads[n], NULL, wait_until_told, NULL)) == 0) ++n;
     for (int i = 0; i < n; ++i) sem_post(&go);
     for (int i = 0; i < n; ++i) bad |= pthread_join(threads[i], NULL);
-    printf("%s, %s; joined: %d\n", n == most ? "all" : n >= (int)limit ? "more than kernel threads" : "as few as kernel threads",
-           error == 0 ? "no error" : error == EAGAIN ? "then EAGAIN" : "then another error", bad);
+    printf("%s, %s; joined: %d\n",
+           n == most         ? "all"
+           : n >= (int)limit ? "more than kernel threads"
+                             : "as few as kernel threads",
+           error == 0        ? "no error"
+           : error == EAGAIN ? "then EAGAIN"
+                             : "then another error",
+           bad);
     return 0;
 }

@@ -21,7 +21,8 @@ struct word {
     bool take() {
         std::uint32_t n = tokens.load(std::memory_order_relaxed);
         while (n != 0)
-            if (tokens.compare_exchange_weak(n, n - 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+            if (tokens.compare_exchange_weak(n, n - 1, std::memory_order_acquire, std::memory_order_relaxed))
+                return true;
         return false;
     }
     void acquire() {

@@ -1,5 +1,5 @@
-#include "sys/memory.hpp"
 #include "../sanitizers.hpp"
+#include "sys/memory.hpp"
 #include "sys/own_memory.hpp"
 
 #include <algorithm>

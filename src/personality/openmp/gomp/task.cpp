@@ -23,7 +23,7 @@ namespace {
     std::optional<ompt::inside> in;
     if (ompt::on()) in.emplace(at);
     task_request request{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
-                        flags};
+                         flags};
     request.run_now = !condition;
     request.priority = priority;
     request.event = static_cast<void **>(event);
