@@ -166,8 +166,8 @@ hart *base_scheduler::kept_by(carrier *k) noexcept {
     return nullptr;
 }
 
-void base_scheduler::note_keeper(hart *h, carrier *keeper, int id) noexcept {
-    h->kept_since.store(sys::ticks(), std::memory_order_relaxed);
+void base_scheduler::note_keeper(hart *h, carrier *keeper, int id, std::uint64_t now) noexcept {
+    h->kept_since.store(now, std::memory_order_relaxed);
     h->keeper_id.store(id, std::memory_order_relaxed);
     h->keeper.store(keeper, std::memory_order_release); // release[keeper]
     // Pairs with the fence of a root that lists itself and then looks for kept harts.
@@ -185,10 +185,7 @@ void base_scheduler::keep_no_other(carrier *k) noexcept {
     wants_none_to_keep(k);
     for (unsigned i = 0; i < count_ && has_kept_for_others_.load(std::memory_order_relaxed); ++i) {
         hart *h = &harts_[i];
-        carrier *expected = k;
-        if (h != k->kept && h->keeper.load(std::memory_order_relaxed) == k &&
-            h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
-            release(h);
+        if (h != k->kept && h->keeper.load(std::memory_order_relaxed) == k && take_back(h, k)) release(h);
     }
 }
 
@@ -215,13 +212,15 @@ bool base_scheduler::keep(carrier *k) noexcept {
 bool base_scheduler::keep_for_outsider(hart *h) noexcept {
     if (!has_outsider()) return false;
     carrier *k = outsider_.exchange(nullptr, std::memory_order_relaxed);
-    const std::uint64_t asked = outsider_asked_.load(std::memory_order_relaxed);
-    if (!k || sys::ticks() - asked > asleep_us * ticks_per_us() || roots_.starves()) return false;
+    const std::uint64_t asked = outsider_asked_.load(std::memory_order_relaxed), now = sys::ticks();
+    if (!k || now - asked > asleep_us * ticks_per_us() || roots_.starves()) return false;
     has_kept_for_others_.store(true, std::memory_order_relaxed);
-    note_keeper(h, k, outsider_id_.load(std::memory_order_relaxed));
-    carrier *expected = k;
-    return !(waited_for() || roots_.starves()) ||
-           !h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel); // acq_rel[keeper]
+    note_keeper(h, k, outsider_id_.load(std::memory_order_relaxed), now);
+    return !(waited_for() || roots_.starves()) || !take_back(h, k);
+}
+
+bool base_scheduler::take_back(hart *h, carrier *k) noexcept {
+    return h->keeper.compare_exchange_strong(k, nullptr, std::memory_order_acq_rel); // acq_rel[keeper]
 }
 
 bool base_scheduler::claim_kept(hart *h) noexcept {
@@ -405,8 +404,7 @@ bool base_scheduler::should_have_the_last(hart *h) noexcept {
 void base_scheduler::acquire(carrier *k) noexcept {
     wants_none_to_keep(k);
     if (hart *h = kept_by(k)) {
-        carrier *expected = k;
-        if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
+        if (take_back(h, k)) {
             k->kept = nullptr;
             k->carried = h;
             bind_as_hart(k);
@@ -482,14 +480,11 @@ void base_scheduler::leave(carrier *k) noexcept {
     if (waiting_.load(std::memory_order_relaxed) != 0 && now - k->granted_at > quantum_us * ticks_per_us())
         return release(h);
     k->kept = h;
-    note_keeper(h, k, k->kernel_id);
+    note_keeper(h, k, k->kernel_id, now);
     keep_no_other(k);
-    if (roots_.starves()) {
-        carrier *expected = k;
-        if (h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) { // acq_rel[keeper]
-            k->kept = nullptr;
-            release(h);
-        }
+    if (roots_.starves() && take_back(h, k)) {
+        k->kept = nullptr;
+        release(h);
     }
 }
 

@@ -32,6 +32,8 @@ public:
     void release_from_sleepers() noexcept;
     // The hart that `k`, which is the caller's, keeps, if nobody has taken it; null: none.
     hart *kept_by(carrier *k) noexcept;
+    // The hart is the caller's again, who is `k` or has just kept it for him; false: somebody has taken it.
+    static bool take_back(hart *h, carrier *k) noexcept;
     // Somebody was told that there is none for him to keep: whoever lingers without work should give his up.
     bool has_outsider() const noexcept { return outsider_.load(std::memory_order_relaxed); }
     // The thread ends or sleeps: the hart goes to whoever needs it, or becomes idle.
@@ -117,7 +119,7 @@ private:
     bool serve_demand(hart *h) noexcept;
     bool keep_for_outsider(hart *h) noexcept;
     void keep_no_other(carrier *k) noexcept;
-    void note_keeper(hart *h, carrier *keeper, int id) noexcept;
+    static void note_keeper(hart *h, carrier *keeper, int id, std::uint64_t now) noexcept;
     void wait_for_hart(carrier *k) noexcept;
 
     hart *harts_ = nullptr;

@@ -247,10 +247,8 @@ void note_asleep() noexcept { awake.fetch_sub(1, std::memory_order_relaxed); }
 void drop_kept_hart(carrier *k) noexcept {
     base().wants_none_to_keep(k);
     hart *h = base().kept_by(k);
-    carrier *expected = k;
     k->kept = nullptr;
-    if (h && h->keeper.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) // acq_rel[keeper]
-        base().release(h);
+    if (h && base_scheduler::take_back(h, k)) base().release(h);
 }
 
 void forget(carrier *k) noexcept {

@@ -424,17 +424,17 @@ unsigned claim_harts() noexcept {
         base().release_from_sleepers(); // such a one is kept for this thread now
         if (!base().keep(k)) return 1;
     }
-    const auto more = [k] {
-        unsigned idle = base().idle_count();
+    const auto free_harts = [k] {
+        unsigned n = 1 + base().idle_count();
         if (k->native && k->native->hot) {
             auto *t = static_cast<team *>(k->native->hot);
-            if (t->lingering && !t->busy) idle += core::sched::harts_of(t->account.load(std::memory_order_relaxed));
+            if (t->lingering && !t->busy) n += core::sched::harts_of(t->account.load(std::memory_order_relaxed));
         }
-        return idle;
+        return n;
     };
-    if (1 + more() < base().hart_count()) base().release_from_sleepers();
-    const unsigned n = 1 + more();
-    return n < base().hart_count() ? n : base().hart_count();
+    const unsigned all = base().hart_count();
+    if (free_harts() < all) base().release_from_sleepers();
+    return std::min(free_harts(), all);
 }
 
 } // namespace comity::spmd
