@@ -170,14 +170,14 @@ void make_printable(const char *text, char *buffer, std::size_t size) noexcept {
 void complain(const option &row, const char *text, unsigned cores, report_function report, void *data) noexcept {
     char shown[68];
     char allowed[128];
-    char line[512];
-    char instead[32];
+    char line[768];
+    char instead[160];
     make_printable(text, shown, sizeof shown);
     describe_allowed(row, allowed, sizeof allowed);
     if (std::strcmp(row.variable, "COMITY_HARTS") == 0)
         format_text(instead, sizeof instead, "%u (detected)", cores);
     else
-        format_text(instead, sizeof instead, "the default");
+        format_text(instead, sizeof instead, "the default (%s)", row.standard);
     format_text(line, sizeof line, "%s=\"%s\": not %s; using %s", row.variable, shown, allowed, instead);
     report(row, line, data);
 }
@@ -244,7 +244,7 @@ options parse_options(look_up_function look_up, report_function report, void *da
     result.stack_size = standard_stack_size();
     for (const option &row : table) {
         const char *text = look_up(row.variable, data);
-        if (!text) continue;
+        if (!text || !*text) continue;
         std::uint64_t number = 0;
         if (parse_option(row, text, number))
             row.apply(result, number, text);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace comity::sys {
 
@@ -43,8 +44,9 @@ struct options {
 };
 
 // The options, read from the environment by the first call; what changes in the environment later is not seen. A value
-// that is not allowed gives one line on standard error and counts as not given. A set-user-id program's environment is
-// not trusted: every option has its default there. Any thread, not in a signal handler; never switches; never fails.
+// that is not allowed gives one line on standard error and counts as not given, and so does an empty one, without a
+// line. A set-user-id program's environment is not trusted: every option has its default there. Any thread, not in a
+// signal handler; never switches; never fails.
 COMITY_SHARED const options &get_options() noexcept;
 
 // How many harts there shall be: `harts` of those, else as many as the process may use cores.
@@ -93,5 +95,12 @@ options parse_options(look_up_function look_up, report_function report, void *da
 // One complaint for each variable of the environment (a list that ends with nullptr) that is no option but is written
 // almost like one, which is the row. Other names that begin with COMITY_ are somebody else's.
 void find_misspelt(const char *const *environment, report_function report, void *data) noexcept;
+
+// How many letters of `typed` must be changed, added, left out or swapped with the next one to make it `word`. Half of
+// the word's and more make it another word, as do three: then, and where one is too long to be a name of ours, it is
+// that.
+inline constexpr unsigned too_many_misspellings = 3;
+inline constexpr std::size_t longest_spelt = 40;
+unsigned count_misspellings(std::string_view typed, std::string_view word) noexcept;
 
 } // namespace comity::sys

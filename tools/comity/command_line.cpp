@@ -33,8 +33,12 @@ std::string help_of(const char *variable) {
 void add_run(CLI::App &app, run_request &request) {
     CLI::App *run = app.add_subcommand("run", "Run a program so that its parallel libraries share the cores");
     run->formatter(make_help_format("comity run [OPTIONS] [--] PROGRAM [ARGUMENTS...]"));
-    run->add_option("--harts", request.harts, help_of("COMITY_HARTS"))->type_name("N");
-    run->add_option("--bind", request.bind, help_of("COMITY_BIND"))->type_name("WHAT");
+    // Scripts put their own options before the user's: the last one counts.
+    const auto add_value = [&](const char *name, std::optional<std::string> &value, const char *variable) {
+        return run->add_option(name, value, help_of(variable))->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    };
+    add_value("--harts", request.harts, "COMITY_HARTS")->type_name("N");
+    add_value("--bind", request.bind, "COMITY_BIND")->type_name("WHAT");
     run->add_flag("--no-nested", request.no_nested,
                   "Parallel regions inside parallel regions get one thread, as without Comity. (COMITY_NESTED=0)");
     run->add_flag("--own-regions", request.own_regions, help_of("COMITY_OWN_REGIONS"));
@@ -156,6 +160,28 @@ int complain(const std::string &command, const std::string &what) {
     return command == "run" ? exit_usage : exit_bad_usage;
 }
 
+// " (did you mean X?)" where `typed` is nearly one of the words, else nothing.
+std::string suggest(const std::string &typed, const std::vector<std::string> &words) {
+    std::string nearest;
+    unsigned least = sys::too_many_misspellings;
+    for (const std::string &word : words)
+        if (const unsigned count = sys::count_misspellings(typed, word); count < least) least = count, nearest = word;
+    return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+}
+
+// The same for the first option among the words that the command does not have.
+std::string suggest_option(const CLI::App &command, const std::vector<std::string> &words) {
+    std::vector<std::string> names;
+    for (const CLI::Option *option : command.get_options())
+        for (const std::string &name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string &word : words) {
+        const std::string name = word.substr(0, word.find('='));
+        if (name.rfind("--", 0) == 0 && std::find(names.begin(), names.end(), name) == names.end())
+            return suggest(name, names);
+    }
+    return {};
+}
+
 // `comity help` and `comity help COMMAND` are the option of that name.
 std::vector<std::string> without_help_command(std::vector<std::string> words) {
     if (words.empty() || words[0] != "help") return words;
@@ -205,11 +231,11 @@ int run_command_line(const std::vector<std::string> &typed) {
         const std::size_t program = end < words.size() && words[end] == "--" ? end + 1 : end;
         run.command.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
     }
-    const std::vector<CLI::App *> commands = app.get_subcommands({});
-    const bool known = command.empty() || std::any_of(commands.begin(), commands.end(), [&](const CLI::App *each) {
-                           return each->get_name() == command;
-                       });
-    if (!known) return complain("", fmt::format("there is no command \"{}\"", command));
+    std::vector<std::string> commands;
+    for (const CLI::App *each : app.get_subcommands({})) commands.push_back(each->get_name());
+    if (!command.empty() && std::find(commands.begin(), commands.end(), command) == commands.end())
+        return complain("", fmt::format("there is no command \"{}\"{}", command, suggest(command, commands)));
+    const std::vector<std::string> in_order = ours;
     try {
         std::reverse(ours.begin(), ours.end()); // CLI11 takes them from the back
         app.parse(ours);
@@ -220,7 +246,8 @@ int run_command_line(const std::vector<std::string> &typed) {
             fmt::print(stderr, "{}", app.help());
             return exit_bad_usage;
         }
-        return complain(command, first_line(error.what()));
+        const CLI::App &of = command.empty() ? app : *app.get_subcommand(command);
+        return complain(command, first_line(error.what()) + suggest_option(of, in_order));
     }
     if (app.got_subcommand("doctor")) return examine(doctor);
     if (app.got_subcommand("bench")) return run_bench({harness_arguments(bench), !bench.list});

@@ -31,7 +31,8 @@ std::string indented(const std::string &text) {
 
 void print_text() {
     fmt::print("Environment variables that Comity reads, once, when a program first uses it.\n"
-               "A bad value is answered by one line on standard error, and the default is used.\n");
+               "A bad value is answered by one line on standard error, and the default is used.\n"
+               "An empty one is no value. 0 may be written no, off or false, and 1 yes, on or true.\n");
     for (const sys::option &row : sys::get_option_table()) {
         if (row.internal) continue;
         const std::string option = row.command_line ? fmt::format("   (comity run {})", row.command_line) : "";
@@ -56,7 +57,8 @@ void print_markdown() {
         "compares them. -->\n\n"
         "Nothing needs to be set. Comity reads these variables once, when a program first uses it. A bad value is "
         "answered\nby one line on standard error and the default; it never ends the program. Where a program runs "
-        "with the rights of\nanother user (set-user-id), the environment is ignored.\n\n"
+        "with the rights of\nanother user (set-user-id), the environment is ignored. An empty "
+        "value is no value; 0 may be written `no`, `off` or\n`false`, and 1 `yes`, `on` or `true`.\n\n"
         "OpenMP programs have `OMP_NUM_THREADS`, `OMP_STACKSIZE` and the like besides: "
         "[which of them have an effect](personality/openmp.md#environment-variables).\n\n");
     print_rows(false);

@@ -42,7 +42,14 @@ class pages(cli_case):
     def test_help_is_a_command_too(self):
         for words in ((), *((command,) for command in COMMANDS)):
             self.expect(self.run_comity("help", *words), 0, out=self.help_of(*words))
-        self.expect(self.run_comity("help", "frob"), 2, err='there is no command "frob"')
+        self.expect(self.run_comity("help", "frob"), 2, err='there is no command "frob"; see `comity --help`')
+
+    def test_what_is_mistyped_gets_a_suggestion(self):
+        for words, code, meant in ((("rnu", "true"), 2, "run"), (("doctr",), 2, "doctor"), (("run", "--hart=2", "true"), 125, "--harts"),
+                                   (("run", "--bnid", "cores"), 125, "--bind"), (("bench", "--quik"), 2, "--quick"), (("--versoin",), 2, "--version")):
+            self.expect(self.run_comity(*words), code, out="", err=f" (did you mean {meant}?); see `comity")
+        for words in (("run", "--frobnicate", "true"), ("run", "--frobnicate", "--harts=2", "true"), ("frobnicate",)):
+            self.assertNotIn("did you mean", self.run_comity(*words).stderr)
 
     def test_the_version_is_the_projects(self):
         version = re.search(r"project\(comity VERSION ([\d.]+)", read("CMakeLists.txt")).group(1)

@@ -100,6 +100,8 @@ class environment(cli_case):
         self.assertNotIn("libcomity_pthread.so", seen["LD_PRELOAD"])
         seen, _ = self.inside("--bind", "cores", env={"COMITY_BIND": "numa"})
         self.assertEqual(seen["COMITY_BIND"], "cores")
+        seen, _ = self.inside("--harts", "5", "--bind=none", "--harts=6", "--bind", "cores", "--stats", "--stats")
+        self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_BIND"]), ("6", "cores"))
         seen, said = self.inside("--verbose", "--harts=1024")
         self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_VERBOSE"]), ("1024", "1"))
         self.assertIn(self.preload, said)
@@ -125,13 +127,17 @@ class environment(cli_case):
 
     def test_a_bad_variable_is_one_warning_and_does_not_reach_the_program(self):
         for name, bad in (("COMITY_HARTS", "abc"), ("COMITY_HARTS", "0"), ("COMITY_HARTS", "-3"), ("COMITY_HARTS", "1e9"),
-                          ("COMITY_HARTS", ""), ("COMITY_TLS", "x"), ("COMITY_BIND", "sockets"), ("COMITY_BIND", ""), ("COMITY_STACK_SIZE", "1"), ("COMITY_CHAOS", "-1")):
+                          ("COMITY_TLS", "x"), ("COMITY_BIND", "sockets"), ("COMITY_STACK_SIZE", "1"), ("COMITY_CHAOS", "-1")):
             seen, said = self.inside(env={name: bad})
             self.assertNotIn(name, seen)
             self.assertEqual(said.count("\n"), 1, said)
             self.assertTrue(said.startswith(f'comity: {name}="{bad}": not '), said)
         self.assertRegex(self.inside(env={"COMITY_HARTS": "abc"})[1], r"; using [1-9][0-9]* \(detected\)\n$")
+        self.assertRegex(self.inside(env={"COMITY_BIND": "abc"})[1], r"; using the default \(none: .*\)\n$")
 
+    def test_an_empty_variable_is_none(self):
+        for name in ("COMITY_HARTS", "COMITY_BIND", "COMITY_STATS"):
+            self.assertEqual(self.inside(env={name: ""})[1], "")
 
     def test_a_mistyped_variable_is_one_line_with_the_right_name(self):
         for name, meant in (("COMITY_HART", "COMITY_HARTS"), ("COMITY_HATRS", "COMITY_HARTS"), ("COMITY_STACKSIZE", "COMITY_STACK_SIZE"),

@@ -91,8 +91,8 @@ TEST(options, run_turns_nested_on_unless_it_is_given) {
 }
 
 TEST(options, each_bad_number_of_harts_gives_one_line_and_the_detected_number) {
-    for (const char *bad : {"0", "-3", "1e9", "", "abc", "1025", "99999999999999999999", "18446744073709551617", "2 ",
-                            " 2", "+2", "2.0", "0x2", "4,,2", "\xff"}) {
+    for (const char *bad : {"0", "-3", "1e9", "abc", "1025", "99999999999999999999", "18446744073709551617", "2 ", " 2",
+                            "+2", "2.0", "0x2", "4,,2", "\xff"}) {
         environment e = with("COMITY_HARTS", bad);
         const options o = e.parse();
         EXPECT_EQ(o.harts, 2U) << bad;
@@ -100,6 +100,14 @@ TEST(options, each_bad_number_of_harts_gives_one_line_and_the_detected_number) {
         ASSERT_EQ(e.complaints.size(), 1U) << bad;
         EXPECT_EQ(e.complaints[0],
                   "COMITY_HARTS=\"" + std::string(bad) + "\": not a whole number from 1 to 1024; using 2 (detected)");
+    }
+}
+
+TEST(options, an_empty_value_is_none) {
+    for (const option &row : get_option_table()) {
+        environment e = with(row.variable, "");
+        EXPECT_EQ(e.parse().harts, 2U) << row.variable;
+        EXPECT_TRUE(e.complaints.empty()) << row.variable;
     }
 }
 
@@ -145,10 +153,12 @@ TEST(options, complaints_name_what_is_allowed) {
         e.parse();
         return e.complaints.empty() ? std::string() : e.complaints[0];
     };
-    EXPECT_EQ(complaint("COMITY_TLS", "x"), "COMITY_TLS=\"x\": not one of auto, donor, glibc; using the default");
-    EXPECT_EQ(complaint("COMITY_STATS", "2"), "COMITY_STATS=\"2\": not 0 or 1; using the default");
+    EXPECT_EQ(complaint("COMITY_TLS", "x"), "COMITY_TLS=\"x\": not one of auto, donor, glibc; using the default (auto: "
+                                            "what the self-test at the start finds best)");
+    EXPECT_EQ(complaint("COMITY_STATS", "2"), "COMITY_STATS=\"2\": not 0 or 1; using the default (off)");
     EXPECT_EQ(complaint("COMITY_STACK_SIZE", "5"),
-              "COMITY_STACK_SIZE=\"5\": not a size from 16K to 64G (in bytes, or with K, M or G); using the default");
+              "COMITY_STACK_SIZE=\"5\": not a size from 16K to 64G (in bytes, or with K, M or G); using the default "
+              "(the soft limit of `ulimit -s`, 8 MiB when there is none)");
 }
 
 TEST(options, what_is_written_almost_like_one_is_mistyped) {
