@@ -86,7 +86,7 @@ program_report examine_running(long pid) {
     report.path = process.program;
     report.threads = process.threads;
     report.affinity = process.affinity;
-    report.is_under_comity = has_comity(process.libraries);
+    report.is_under_comity = has_library(process.libraries, "libcomity.so");
     report.runtimes = find_runtimes(process.libraries);
     return report;
 }

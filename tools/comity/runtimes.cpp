@@ -33,8 +33,9 @@ runtime make(const char *kind, verdict what, const char *explanation) { return {
 
 constexpr const char *by_drop_in = "calls to it go to Comity's libgomp.so.1, so its regions share the harts";
 constexpr const char *by_llvm_drop_in = "calls to it go to Comity's libomp.so.5, so its regions share the harts";
-constexpr const char *own_pool =
-    "keeps its own threads; each is adopted while it is inside an OpenMP region that Comity serves";
+constexpr const char *own_pool = "keeps its own threads; each is adopted while it is inside an OpenMP region that "
+                                 "Comity serves (with `comity run --posix` they run on the harts)";
+constexpr const char *own_pool_served = "its threads run on Comity's harts (`comity run --posix`)";
 
 std::optional<runtime> recognise_openmp(const candidate &c) {
     if (c.exports("__kmpc_fork_call")) {
@@ -124,6 +125,7 @@ std::optional<runtime> recognise(const candidate &c) {
 } // namespace
 
 std::vector<runtime> find_runtimes(const std::vector<library> &libraries) {
+    const bool serves_threads = has_library(libraries, "libcomity_threads.so");
     std::vector<runtime> runtimes;
     for (const library &lib : libraries) {
         const std::string shown = lib.name.find('/') != std::string::npos || lib.path.empty() ? lib.name : lib.path;
@@ -132,9 +134,14 @@ std::vector<runtime> find_runtimes(const std::vector<library> &libraries) {
         const auto head = read_elf_head(lib.path);
         if (!head || !head->is_native) continue;
         const elf_symbols symbols = read_elf_symbols(lib.path);
-        if (symbols.exported.contains("comity_version")) continue;
-        if (auto found = recognise({file, symbols, *head})) {
+        const candidate c{file, symbols, *head};
+        if (c.exports("comity_version") || c.needs("libcomity_openmp.so")) continue; // Comity's own
+        if (auto found = recognise(c)) {
             found->path = shown;
+            if (found->what == verdict::adopted && serves_threads) {
+                found->what = verdict::served;
+                found->explanation = own_pool_served;
+            }
             runtimes.push_back(std::move(*found));
         }
     }
@@ -153,9 +160,9 @@ std::string verdict_name(verdict what) {
     return {};
 }
 
-bool has_comity(const std::vector<library> &libraries) {
+bool has_library(const std::vector<library> &libraries, const char *start) {
     return std::any_of(libraries.begin(), libraries.end(),
-                       [](const library &lib) { return begins_with(file_name(lib.name), "libcomity.so"); });
+                       [=](const library &lib) { return begins_with(file_name(lib.name), start); });
 }
 
 } // namespace comity::cli

@@ -10,7 +10,8 @@ namespace comity::cli {
 
 enum class verdict {
     served,  // runs on Comity's harts
-    adopted, // keeps its threads; each is adopted while it is inside a parallel region that Comity serves
+    adopted, // keeps its threads, but under `comity run --posix`; each is adopted while it is inside a parallel region
+             // that Comity serves
     alone,   // has no threads to share
 };
 
@@ -21,13 +22,13 @@ struct runtime {
     std::string explanation;
 };
 
-// `drop_ins_here`: the drop-ins are installed, so what they serve is served.
+// Comity's own libraries are none of them; where they are there they say whether it serves the threads of others.
 std::vector<runtime> find_runtimes(const std::vector<library> &libraries);
 
 // "served", "adopted", "left-alone"
 std::string verdict_name(verdict what);
 
-// Is one of the libraries Comity's own?
-bool has_comity(const std::vector<library> &libraries);
+// Does the file name of one of the libraries begin like this?
+bool has_library(const std::vector<library> &libraries, const char *start);
 
 } // namespace comity::cli

@@ -229,6 +229,21 @@ class processes(doctor_case):
         self.assertEqual((found["path"], found["threads"], found["under_comity"]), (program, 1, False))
         self.assertEqual([(entry["path"], entry["verdict"]) for entry in found["runtimes"]], [(library, "adopted")])
 
+    def test_under_comity_its_own_libraries_are_none_and_posix_serves_threads(self):
+        pool = self.build("libpool.so", "int pthread_create(); int use(void) { return pthread_create(); }", "-shared", "-fPIC")
+        program = self.build("waits", "int use(void); int main(void) { return getchar() == 0 && use(); }", pool, "-w", f"-Wl,-rpath,{self.folder}")
+        core = self.build("libcomity.so.0", "int comity;", "-shared", "-fPIC")
+        openmp = self.build("libcomity_openmp.so", "int comity_openmp;", "-shared", "-fPIC", "-Wl,-soname,libcomity_openmp.so")
+        gomp = self.build("libgomp.so.1", "int GOMP_parallel;", "-Wl,--no-as-needed", openmp, "-shared", "-fPIC", f"-Wl,-rpath,{self.folder}")
+        threads = self.build("libcomity_threads.so", "int comity_threads;", "-shared", "-fPIC")
+        for preload, verdict in (([core, gomp], "adopted"), ([core, gomp, threads], "served")):
+            with subprocess.Popen([program], stdin=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": ":".join(preload)}) as process:
+                while b"libpool" not in read(f"/proc/{process.pid}/maps"):
+                    pass
+                found = self.examine("--pid", str(process.pid))["program"]
+            self.assertTrue(found["under_comity"])
+            self.assertEqual([(entry["path"], entry["verdict"]) for entry in found["runtimes"]], [(pool, verdict)])
+
     def test_a_process_under_comity_is_recognised(self):
         comity = self.build("libcomity.so.0", "int comity;", "-shared", "-fPIC")
         process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": comity})
