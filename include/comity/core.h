@@ -33,6 +33,8 @@ extern "C" {
 #endif
 #if defined(__cplusplus)
 #define COMITY_ALIGN(n) alignas(n)
+#elif defined(__GNUC__) /* C99 has no _Alignas */
+#define COMITY_ALIGN(n) __attribute__((aligned(n)))
 #else
 #define COMITY_ALIGN(n) _Alignas(n)
 #endif

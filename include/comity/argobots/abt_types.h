@@ -8,6 +8,8 @@
 #include <sys/time.h>
 #include <time.h>
 
+struct timespec; /* which strict C99 leaves to POSIX */
+
 #if defined(__GNUC__)
 #define ABT_API_PUBLIC __attribute__((visibility("default")))
 #else
