@@ -70,13 +70,25 @@ bool parker::sleep_at_input() noexcept {
     return true;
 }
 
-void parker::wait_idle(std::uint64_t spin_ticks, bool serves) noexcept {
+// True: the token has come, and is taken. Beyond the length for which everybody spins it is for a machine that has
+// cores to spare: what other processes run there, and threads that are not Comity's, come first.
+bool parker::spin_idle() noexcept {
     const std::uint64_t from = sys::ticks();
-    bool taken = take();
-    while (!taken && !awaits_input() && sys::ticks() - from < spin_ticks) {
+    bool has_looked = false;
+    for (bool taken = take();; taken = take()) {
+        if (taken || awaits_input()) return taken;
+        const std::uint64_t spent = sys::ticks() - from;
+        if (spent >= idle_spin_ticks()) return false;
+        if (!has_looked && spent >= spin_ticks()) {
+            if (sys::are_cores_short()) return false;
+            has_looked = true;
+        }
         for (int i = 0; i < 16; ++i) sys::cpu_relax();
-        taken = take();
     }
+}
+
+void parker::wait_idle(bool spins, bool serves) noexcept {
+    bool taken = spins ? spin_idle() : take();
     bool has_served = false;
     for (; !taken && serves && sleep_at_input(); taken = take()) has_served = true;
     if (has_served) note_served();

@@ -27,9 +27,9 @@ struct grant {
 // Parking of one kernel thread (protocol "park and wake": README.md).
 class parker {
 public:
-    // Waits for a token, as the kernel thread of an idle hart: spins for at most `spin_ticks`, then sleeps in the
-    // kernel; also until there is input, if it `serves` that and it is its turn (input.hpp). Takes the token.
-    void wait_idle(std::uint64_t spin_ticks, bool serves = true) noexcept;
+    // Waits for a token: as the carrier of an idle hart it `spins` first; then it sleeps in the kernel, also until
+    // there is input, if it `serves` that and it is its turn (input.hpp). Takes the token.
+    void wait_idle(bool spins, bool serves = true) noexcept;
     // Waits without spinning, and gives up at `deadline` (now_ns); false then, and no token was taken.
     bool wait_until(std::int64_t deadline) noexcept;
     // Gives the token. What was written before is visible to whoever takes it. At most one token at a time.
@@ -41,6 +41,7 @@ private:
     bool take() noexcept;
     bool sleep_until(std::int64_t deadline) noexcept;
     bool sleep_at_input() noexcept;
+    bool spin_idle() noexcept;
     std::atomic<std::uint32_t> word_{empty}; // token: by the waker; the others: by the owner
 };
 

@@ -44,7 +44,8 @@ std::uint64_t per_us = 1000;
 constexpr unsigned nobody_said = ~0U;
 std::atomic<unsigned> spin_us{nobody_said}; // set_spin_us
 std::atomic<std::uint64_t> usual_spin{0};   // ticks; by the start and set_spin_us
-std::atomic<std::uint64_t> spin{0};         // any thread that has slept writes it; one that is lost does no harm
+std::atomic<std::uint64_t> spin{0};         // any thread that has slept writes these; one that is lost does no harm
+std::atomic<std::uint64_t> idle_spin{0};
 
 spinlock carriers_lock;
 carrier *all_carriers = nullptr; // under carriers_lock
@@ -97,6 +98,12 @@ void end_what_is_open(const carrier *k) noexcept {
     sys::unmap_stack(k->transition.stack);
     free_context(k->native);
     delete k;
+}
+
+void begin_spins(std::uint64_t usual) noexcept {
+    usual_spin.store(usual, std::memory_order_relaxed);
+    spin.store(usual, std::memory_order_relaxed);
+    idle_spin.store(usual, std::memory_order_relaxed);
 }
 
 // ---- Fork: the child has the forking thread and one hart at work; the others are made again when they are needed.
@@ -189,8 +196,7 @@ void start() {
     per_us = (sys::ticks() - t0) * 1000 / static_cast<std::uint64_t>(n1 - n0);
     if (per_us == 0) per_us = 1;
     const unsigned said = spin_us.load(std::memory_order_relaxed);
-    usual_spin.store((said == nobody_said ? options.spin_us : said) * per_us, std::memory_order_relaxed);
-    spin.store(usual_spin.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    begin_spins((said == nobody_said ? options.spin_us : said) * per_us);
     if (options.verbose)
         sys::warn("%u harts%s%s; thread-local storage from %s", harts,
                   options.nested ? ", nested parallel regions" : "", options.chaos ? ", chaos" : "",
@@ -216,17 +222,22 @@ void ensure_started() noexcept {
 
 std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
 std::uint64_t spin_ticks() noexcept { return spin.load(std::memory_order_relaxed); }
+std::uint64_t idle_spin_ticks() noexcept { return idle_spin.load(std::memory_order_relaxed); }
 void note_sleep(std::uint64_t ticks) noexcept {
-    const std::uint64_t now = spin_ticks();
-    const std::uint64_t next = spin_after_sleep(now, usual_spin.load(std::memory_order_relaxed), ticks);
-    if (next != now) spin.store(next, std::memory_order_relaxed);
+    const auto learn = [=](std::atomic<std::uint64_t> &length, spin_limits limits) {
+        const std::uint64_t now = length.load(std::memory_order_relaxed);
+        const std::uint64_t next = spin_after_sleep(now, limits, ticks);
+        if (next != now) length.store(next, std::memory_order_relaxed);
+    };
+    const std::uint64_t usual = usual_spin.load(std::memory_order_relaxed);
+    learn(spin, limit_waiting(usual));
+    learn(idle_spin, limit_idling(usual, per_us));
 }
 void set_spin_us(unsigned us) noexcept {
     if (sys::get_options().spin_given) return;
     spin_us.store(us, std::memory_order_relaxed);
     if (!started.load(std::memory_order_acquire)) return; // acquire[started]
-    usual_spin.store(us * per_us, std::memory_order_relaxed);
-    spin.store(us * per_us, std::memory_order_relaxed);
+    begin_spins(us * per_us);
 }
 std::uint64_t ticks_per_us() noexcept { return per_us; }
 bool may_spin() noexcept {
@@ -340,7 +351,7 @@ void leave_comity(carrier *k) noexcept {
 }
 
 void wait_for_grant(carrier *k) noexcept {
-    k->park.wait_idle(spin_ticks());
+    k->park.wait_idle(true);
     k->carried = k->granted.h;
     bind_as_hart(k);
     enter(k, k->granted.into);
@@ -350,7 +361,7 @@ void sleep_without_hart(carrier *k) noexcept {
     auto expected = carrier::home_state::away;
     if (k->home.compare_exchange_strong(expected, carrier::home_state::asleep,
                                         std::memory_order_acq_rel)) // acq_rel[home]
-        k->park.wait_idle(0, !base().has_any_worker());
+        k->park.wait_idle(false, !base().has_any_worker());
     k->home.exchange(carrier::home_state::away, std::memory_order_acquire); // acquire[home]
 }
 

@@ -59,9 +59,11 @@ COMITY_SHARED std::uint32_t generation() noexcept;
 // (stay_after_fork). One model's; before its first context.
 COMITY_SHARED void leave_schedulers_in_children(bool (*leaves)(const carrier *k) noexcept) noexcept;
 
-// How long a hart without work spins before its carrier sleeps, in ticks: COMITY_SPIN_US, and up to five times that
-// while sleeps are short (spin_length.hpp). 0 before Comity has started.
+// How long a thread spins for somebody before it sleeps, in ticks: COMITY_SPIN_US, and up to five times that while
+// sleeps are short; and the carrier of a hart that nobody needs: up to fifty times (spin_length.hpp). 0 before Comity
+// has started.
 COMITY_SHARED std::uint64_t spin_ticks() noexcept;
+std::uint64_t idle_spin_ticks() noexcept;
 // A carrier has slept for so long, until it was woken.
 void note_sleep(std::uint64_t ticks) noexcept;
 // What a library that Comity stands in for was told of it; COMITY_SPIN_US wins. Any thread.

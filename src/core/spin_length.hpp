@@ -1,7 +1,10 @@
 // How long who waits spins before its kernel thread sleeps. To sleep and be woken costs some 50 us where cores are
 // virtual, more than the usual length: then one who slept is late, the others wait longer for it than they spin, sleep
 // too and are late in turn, and a program whose phases are short never comes out of that again. So short sleeps
-// lengthen the spinning, up to twice that cost, and long ones bring it back: who is idle for long pays nothing more.
+// lengthen the spinning, and long ones bring it back: who is idle for long pays nothing more.
+//
+// An idle hart may spin for longer than who waits for somebody: its time is nobody's, as long as the machine has a core
+// to spare for it, and a parallel region that comes after a millisecond of serial work finds it awake.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +12,21 @@
 
 namespace comity::core {
 
-inline constexpr std::uint64_t longest_spin = 5; // times the usual length
+struct spin_limits {
+    std::uint64_t usual = 0; // what is configured
+    std::uint64_t longest = 0;
+};
 
-// The length from now on, after somebody has slept for `slept`. All in one unit; `usual` is what is configured.
-constexpr std::uint64_t spin_after_sleep(std::uint64_t length, std::uint64_t usual, std::uint64_t slept) noexcept {
-    const std::uint64_t longest = longest_spin * usual;
-    if (slept <= 2 * longest) return std::min(2 * length, longest);
-    if (slept > 20 * longest) return std::max(length / 2, usual);
+constexpr spin_limits limit_waiting(std::uint64_t usual) noexcept { return {usual, 5 * usual}; }
+// `us`: a microsecond, in the unit of all.
+constexpr spin_limits limit_idling(std::uint64_t usual, std::uint64_t us) noexcept {
+    return {usual, std::max(5 * usual, std::min(50 * usual, 1000 * us))};
+}
+
+// The length from now on, after somebody has slept for `slept`.
+constexpr std::uint64_t spin_after_sleep(std::uint64_t length, spin_limits limits, std::uint64_t slept) noexcept {
+    if (slept <= 2 * limits.longest) return std::min(2 * length, limits.longest);
+    if (slept > 20 * limits.longest) return std::max(length / 2, limits.usual);
     return length;
 }
 

@@ -50,11 +50,14 @@ def environment_without(settings: tuple[str, ...]) -> dict[str, str]:
 
 
 def start(command: list[str], environment: dict[str, str], folder: Path, output) -> subprocess.Popen:
-    """In a process group of its own, and without core dumps: many tests end by a signal."""
-    def no_core_dump():
+    """In a process group of its own, and without core dumps: many tests end by a signal. No signal is ignored, as a
+    shell lets SIGINT be for what it starts in the background."""
+    def prepare():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
     return subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=no_core_dump)
+                            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=prepare)
 
 
 def wait(process: subprocess.Popen, seconds: float) -> int | None:
