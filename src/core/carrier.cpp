@@ -8,6 +8,7 @@
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "sys/clock.hpp"
+#include "sys/core_demand.hpp"
 #include "sys/cpp_library.hpp"
 #include "sys/futex.hpp"
 #include "sys/interruption.hpp"

@@ -10,6 +10,7 @@
 #include "core/spinlock.hpp"
 #include "core/timer.hpp"
 #include "core/tls/block.hpp"
+#include "sys/core_demand.hpp"
 #include "sys/cpp_library.hpp"
 #include "sys/fence.hpp"
 #include "sys/kernel_thread.hpp"
@@ -178,6 +179,7 @@ void start() {
     // Another library's constructor may have called before this one's have run.
     sys::prepare_fences();
     sys::spare_address_space();
+    sys::watch_core_demand();
     watch_forks();
     chaos_seed(options.chaos);
     const unsigned harts = sys::number_of_harts();

@@ -1,33 +1,19 @@
 #include "sys/input_set.hpp"
 
 #include "sys/errno_kept.hpp"
+#include "sys/high_descriptor.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace comity::sys {
 
 namespace {
-
-void close_raw(int fd) noexcept { ::syscall(SYS_close, fd); }
-
-// The same descriptor under a high number, where there is one.
-int moved_up(int fd) noexcept {
-    constexpr rlim_t high = 960, room = 64;
-    rlimit limit{};
-    if (fd < 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 2 * room) return fd;
-    const long moved = ::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, std::min(high, limit.rlim_cur - room));
-    if (moved < 0) return fd;
-    close_raw(fd);
-    return static_cast<int>(moved);
-}
 
 bool control(int set, int what, int fd, std::uint32_t events) noexcept {
     epoll_event e{};

@@ -16,10 +16,8 @@
 #include <unistd.h>
 
 #include "sys/c_library.hpp"
-#include "sys/cpu_limits.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
-#include "sys/process.hpp"
 #include "sys/signals.hpp"
 #include "sys/text_file.hpp"
 
@@ -229,15 +227,6 @@ bool is_runnable(int id) noexcept {
     const char *line = file.next();
     const char *name_end = line ? std::strrchr(line, ')') : nullptr;
     return name_end && name_end[1] == ' ' && name_end[2] == 'R';
-}
-
-// /proc/loadavg: three averages, then RUNNABLE/ALL.
-bool are_cores_short() noexcept {
-    const unsigned online = made_once([] { return count_online(""); });
-    line_reader file("/proc/loadavg");
-    const char *line = file.next();
-    for (int blanks = 0; line && blanks < 3; ++blanks) line = std::strchr(line + (blanks != 0), ' ');
-    return line && online != 0 && std::strtoul(line + 1, nullptr, 10) > online;
 }
 
 void yield_kernel_thread() noexcept { ::syscall(SYS_sched_yield); }

@@ -79,10 +79,6 @@ std::int64_t thread_cpu_ns(int id) noexcept;
 // microseconds.
 bool is_runnable(int id) noexcept;
 
-// Are more threads of the whole machine on a core, or waiting for one, than it has cores? False where /proc does not
-// say. Any thread; some microseconds.
-bool are_cores_short() noexcept;
-
 // Gives the rest of the time slice to another kernel thread: sched_yield past every drop-in.
 COMITY_SHARED void yield_kernel_thread() noexcept;
 

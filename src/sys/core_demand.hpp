@@ -1,0 +1,18 @@
+// Do other threads of the machine want the core on which one spins? The kernel says how many are runnable; the file is
+// open from the start, since one that is opened for a moment takes the number that the program expects for its next.
+#pragma once
+
+namespace comity::sys {
+
+// Once, before the program's threads can be many. Without it, and where /proc is not there or descriptors are few,
+// are_cores_short is true.
+void watch_core_demand() noexcept;
+
+// Are more threads of the whole machine on a core, or waiting for one, than it has cores? True where it cannot be told,
+// also once the program has closed the file. Any thread; a few microseconds; errno is kept.
+bool are_cores_short() noexcept;
+
+// The same of what /proc/loadavg says: three averages, then RUNNABLE/ALL. For the tests.
+bool are_more_runnable(const char *loadavg, unsigned cores) noexcept;
+
+} // namespace comity::sys
