@@ -37,6 +37,9 @@ struct context_unit : unit {
     // It waits for something from outside: when it is ready again it has its turn, whatever order its scheduler keeps.
     // Its own, before it waits and after that.
     bool comes_in_turn = false;
+    // A handler of Comity's is about to move it to another kernel thread, from within a call that it has interrupted:
+    // what is to end that call cannot while it stands on top of this. Its own.
+    bool is_moved = false;
     // How many fork-join pairs are open on its stack; whoever runs on the context. Transition contexts, where there are
     // to be none, begin below 0.
     std::int32_t forks = 0;

@@ -173,9 +173,14 @@ TEST(words, let_handlers_run) {
         handled = 0;
         word w{0};
         std::atomic<int> result{-1};
-        auto function = [&] { result = wait_at(w, 0); };
+        std::atomic<bool> begins{false};
+        auto function = [&] {
+            begins = true;
+            result = wait_at(w, 0);
+        };
         const pthread_t t = start(function);
-        std::this_thread::sleep_for(20ms);
+        while (!begins) std::this_thread::sleep_for(1ms);
+        std::this_thread::sleep_for(50ms);
         ASSERT_EQ(pthread_kill(t, SIGUSR1), 0);
         while (handled == 0) std::this_thread::sleep_for(1ms);
         std::this_thread::sleep_for(10ms);

@@ -174,10 +174,12 @@ bool is_programs(const receiver &r, const sys::interruption &i) noexcept {
     return w.good;
 }
 
-// The calling receiver, if what was interrupted is its computation.
+// The calling receiver, if what was interrupted is its computation, or a call that it makes: not Comity's own handler,
+// which calls the C library, too, while it moves the receiver from the call below.
 receiver *interrupted_receiver() noexcept {
     const core::context *c = core::current_context();
-    if (!c || !c->on || c->on->current != c || c->on->kernel_id != sys::kernel_thread_id()) return nullptr;
+    if (!c || c->self.is_moved || !c->on || c->on->current != c || c->on->kernel_id != sys::kernel_thread_id())
+        return nullptr;
     receiver *r = receiver_here();
     return r && r->context.load(std::memory_order_relaxed) == c ? r : nullptr;
 }
