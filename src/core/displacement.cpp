@@ -109,12 +109,12 @@ void give_up_dozing(carrier *k, context *c, const sys::interruption &i) noexcept
     std::atomic_thread_fence(std::memory_order_seq_cst);                  // seq_cst[team-leave]: before it looks
     leaving what{true};
     sys::begin_move();
-    c->self.is_moved = true;
+    const bool was_moved = std::exchange(c->self.is_moved, true);
     sys::open_signals(i);
     pause(c, leave_to_donor, &what);
     sys::end_move(i);
     sys::close_signals(i);
-    c->self.is_moved = false;
+    c->self.is_moved = was_moved;
 }
 
 bool on_interruption(const sys::interruption &i) noexcept {
@@ -140,13 +140,17 @@ bool on_interruption(const sys::interruption &i) noexcept {
         leaving what{slice_of != nullptr};
         if (leaves) stop_dozing(); // the watch may have seen it in this very call before
         if (leaves) sys::begin_move();
-        c->self.is_moved = true;
+        const bool was_moved = std::exchange(c->self.is_moved, true);
         sys::open_signals(i);
         if (leaves) pause(c, leave_to_donor, &what);
         if (leaves) sys::end_move(i);
-        sys::go_on_with(i, call);
+        if (sys::has_rest(i, call)) { // in which it sleeps, as in the call itself
+            c->self.is_moved = was_moved;
+            sys::go_on_with(i, call);
+            c->self.is_moved = true;
+        }
         sys::close_signals(i);
-        c->self.is_moved = false;
+        c->self.is_moved = was_moved;
         return true;
     }
     default:

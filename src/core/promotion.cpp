@@ -153,6 +153,7 @@ void leave_fault_handlers() noexcept {
     const bool in_handler = (now & ~sys::mask_of_lent_threads) != 0; // nothing else blocks faults
     const std::uint64_t usual = is_promoted(current_context()) ? sys::mask_when_interruptible() : 0;
     (void)sys::exchange_mask(in_handler ? usual : now);
+    if (context *c = current_context()) c->self.is_moved = false;
 }
 
 bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }

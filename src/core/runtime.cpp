@@ -226,14 +226,13 @@ std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxe
 std::uint64_t spin_ticks() noexcept { return spin.load(std::memory_order_relaxed); }
 std::uint64_t idle_spin_ticks() noexcept { return idle_spin.load(std::memory_order_relaxed); }
 void note_sleep(std::uint64_t ticks) noexcept {
-    const auto learn = [=](std::atomic<std::uint64_t> &length, spin_limits limits) {
-        const std::uint64_t now = length.load(std::memory_order_relaxed);
-        const std::uint64_t next = spin_after_sleep(now, limits, ticks);
+    const auto learn = [=](std::atomic<std::uint64_t> &length, auto after, spin_limits limits) {
+        const std::uint64_t now = length.load(std::memory_order_relaxed), next = after(now, limits, ticks);
         if (next != now) length.store(next, std::memory_order_relaxed);
     };
     const std::uint64_t usual = usual_spin.load(std::memory_order_relaxed);
-    learn(spin, limit_waiting(usual));
-    learn(idle_spin, limit_idling(usual, per_us));
+    learn(spin, spin_after_sleep, limit_waiting(usual));
+    learn(idle_spin, idle_after_sleep, limit_idling(usual, per_us));
 }
 void set_spin_us(unsigned us) noexcept {
     if (sys::get_options().spin_given) return;

@@ -60,8 +60,8 @@ COMITY_SHARED std::uint32_t generation() noexcept;
 COMITY_SHARED void leave_schedulers_in_children(bool (*leaves)(const carrier *k) noexcept) noexcept;
 
 // How long a thread spins for somebody before it sleeps, in ticks: COMITY_SPIN_US, and up to five times that while
-// sleeps are short; and the carrier of a hart that nobody needs: up to fifty times (spin_length.hpp). 0 before Comity
-// has started.
+// sleeps are short; and the carrier of a hart that nobody needs: up to a hundred times (spin_length.hpp). 0 before
+// Comity has started.
 COMITY_SHARED std::uint64_t spin_ticks() noexcept;
 std::uint64_t idle_spin_ticks() noexcept;
 // A carrier has slept for so long, until it was woken.

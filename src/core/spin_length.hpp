@@ -4,7 +4,7 @@
 // lengthen the spinning, and long ones bring it back: who is idle for long pays nothing more.
 //
 // An idle hart may spin for longer than who waits for somebody: its time is nobody's, as long as the machine has a core
-// to spare for it, and a parallel region that comes after a millisecond of serial work finds it awake.
+// to spare for it, and a parallel region that comes after a millisecond or two of serial work finds it awake.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,20 @@ struct spin_limits {
 constexpr spin_limits limit_waiting(std::uint64_t usual) noexcept { return {usual, 5 * usual}; }
 // `us`: a microsecond, in the unit of all.
 constexpr spin_limits limit_idling(std::uint64_t usual, std::uint64_t us) noexcept {
-    return {usual, std::max(5 * usual, std::min(50 * usual, 1000 * us))};
+    return {usual, std::max(5 * usual, std::min(100 * usual, 2000 * us))};
 }
 
-// The length from now on, after somebody has slept for `slept`.
+// The length of who waits from now on, after somebody has slept for `slept`.
 constexpr std::uint64_t spin_after_sleep(std::uint64_t length, spin_limits limits, std::uint64_t slept) noexcept {
     if (slept <= 2 * limits.longest) return std::min(2 * length, limits.longest);
     if (slept > 20 * limits.longest) return std::max(length / 2, limits.usual);
+    return length;
+}
+
+// And of who is idle: it was so for as long as it spun and slept, and to spin is worth nothing if it sleeps after all.
+constexpr std::uint64_t idle_after_sleep(std::uint64_t length, spin_limits limits, std::uint64_t slept) noexcept {
+    if (length + slept <= limits.longest) return std::min(2 * length, limits.longest);
+    if (slept > limits.longest) return std::max(length / 2, limits.usual);
     return length;
 }
 

@@ -1,11 +1,15 @@
 #include "sys/core_demand.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
+#include "sys/clock.hpp"
 #include "sys/cpu_limits.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/high_descriptor.hpp"
@@ -22,27 +26,19 @@ struct watched {
 constinit watched demand;                 // by watch_core_demand, before
 constinit std::atomic<bool> is_watched{}; // this is set
 
+// The last answer: when it was read (now_ns), and in the lowest bit what it was. One thread reads at a time, since the
+// kernel has them queue at the file; the others go by the answer before, if it is not old.
+constexpr std::int64_t valid_ns = 100'000;
+constinit std::atomic<std::int64_t> answer{1};
+constinit std::atomic<bool> is_read{};
+
+// By raw calls: a library that stands in front of the C library's may take its time.
 bool is_still_ours() noexcept {
     struct stat now {};
-    return ::fstat(demand.fd, &now) == 0 && now.st_dev == demand.device && now.st_ino == demand.file;
+    return ::syscall(SYS_fstat, demand.fd, &now) == 0 && now.st_dev == demand.device && now.st_ino == demand.file;
 }
 
-} // namespace
-
-void watch_core_demand() noexcept {
-    const errno_kept kept;
-    const int low = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/loadavg", O_RDONLY | O_CLOEXEC));
-    const int fd = moved_up(low);
-    if (fd < 0) return;
-    struct stat opened {};
-    const unsigned cores = count_online("");
-    if (fd == low || cores == 0 || ::fstat(fd, &opened) != 0) return close_raw(fd);
-    demand = {fd, cores, opened.st_dev, opened.st_ino};
-    is_watched.store(true, std::memory_order_release); // release[core-demand]
-}
-
-bool are_cores_short() noexcept {
-    if (!is_watched.load(std::memory_order_acquire)) return true; // acquire[core-demand]
+bool read_demand() noexcept {
     const errno_kept kept;
     if (!is_still_ours()) return true; // the program has closed it, and the number may be that of a file of its own
     char text[128];
@@ -50,6 +46,36 @@ bool are_cores_short() noexcept {
     if (length <= 0) return true;
     text[length] = '\0';
     return are_more_runnable(text, demand.cores);
+}
+
+} // namespace
+
+void watch_core_demand() noexcept {
+    const errno_kept kept;
+    const cpu_limits limits = read_cpu_limits();
+    const bool has_all = limits.online != 0 && limits.affinity >= limits.online && limits.quota_thousandths == 0;
+    if (!has_all) return;
+    const int low = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/loadavg", O_RDONLY | O_CLOEXEC));
+    const int fd = moved_up(low);
+    if (fd < 0) return;
+    struct stat opened {};
+    struct statfs system {};
+    const bool is_kernels = ::fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+    if (fd == low || !is_kernels || ::syscall(SYS_fstat, fd, &opened) != 0) return close_raw(fd);
+    demand = {fd, limits.online, opened.st_dev, opened.st_ino};
+    is_watched.store(true, std::memory_order_release); // release[core-demand]
+}
+
+bool are_cores_short() noexcept {
+    if (!is_watched.load(std::memory_order_acquire)) return true; // acquire[core-demand]
+    const std::int64_t last = answer.load(std::memory_order_relaxed), now = now_ns() & ~std::int64_t{1};
+    if (now - last < valid_ns) return last & 1;
+    if (is_read.exchange(true, std::memory_order_acquire)) // acquire[core-demand-read]
+        return (last & 1) || now - last > 100 * valid_ns;  // the parent's, in the child of a fork: for ever
+    const bool is_short = read_demand();
+    answer.store(now | is_short, std::memory_order_relaxed);
+    is_read.store(false, std::memory_order_release); // release[core-demand-read]
+    return is_short;
 }
 
 bool are_more_runnable(const char *loadavg, unsigned cores) noexcept {
@@ -60,7 +86,7 @@ bool are_more_runnable(const char *loadavg, unsigned cores) noexcept {
     }
     char *end = nullptr;
     const unsigned long runnable = at ? std::strtoul(at, &end, 10) : 0;
-    return !at || end == at || *end != '/' || runnable > cores;
+    return !at || *end != '/' || runnable == 0 || runnable > cores; // who reads is one of them
 }
 
 } // namespace comity::sys

@@ -4,12 +4,13 @@
 
 namespace comity::sys {
 
-// Once, before the program's threads can be many. Without it, and where /proc is not there or descriptors are few,
-// are_cores_short is true.
+// Once, before the program's threads can be many. Without it are_cores_short is true, and where it cannot be known: the
+// process may not use all cores (affinity, a quota), /proc is not there or not the kernel's, descriptors are few.
 void watch_core_demand() noexcept;
 
 // Are more threads of the whole machine on a core, or waiting for one, than it has cores? True where it cannot be told,
-// also once the program has closed the file. Any thread; a few microseconds; errno is kept.
+// also once the program has closed the file. What was read up to 0.1 ms before counts. Any thread; a few microseconds;
+// errno is kept.
 bool are_cores_short() noexcept;
 
 // The same of what /proc/loadavg says: three averages, then RUNNABLE/ALL. For the tests.

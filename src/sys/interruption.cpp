@@ -70,7 +70,9 @@ void find_sanitizer() noexcept {
     if (is_ours || says_nothing(*info)) {
         if (sanitized && is_ours && sanitizers_code.contains(i.pc)) return;
         const auto other = other_handler.load(std::memory_order_relaxed);
-        if (handle(i) || (other && other(i)) || is_ours) return;
+        // The first may have moved the thread, and set its call to begin anew: what came for it meanwhile ends that.
+        const bool is_handled = handle(i);
+        if ((other && other(interruption_at(frame))) || is_handled || is_ours) return;
     }
     if (const auto to = others_go_to.load(std::memory_order_relaxed)) return to(signal, info, frame);
     open_signals(i);
@@ -296,11 +298,14 @@ void go_on_waiting(int ring, const call_registers &r) noexcept {
 
 } // namespace
 
+bool has_rest(const interruption &i, const sleeping_call &call) noexcept {
+    const call_registers r{*static_cast<ucontext_t *>(i.frame)};
+    return !comity_writes_in_parts && i.pc == call.pc && static_cast<std::int64_t>(r.result()) > 0;
+}
+
 void go_on_with(const interruption &i, const sleeping_call &call) noexcept {
-    if (comity_writes_in_parts) return;
     const call_registers r{*static_cast<ucontext_t *>(i.frame)};
     auto written = static_cast<std::int64_t>(r.result());
-    if (i.pc != call.pc || written <= 0) return;
     const auto fd = static_cast<int>(call.first_argument);
     const iovec whole{reinterpret_cast<void *>(r.argument(1)), r.argument(2)};
     const iovec *parts = &whole;

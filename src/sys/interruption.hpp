@@ -57,9 +57,10 @@ sleeping_call call_of_sleeper(int id) noexcept;
 // is not that call.
 bool begin_anew(const interruption &i, const sleeping_call &call) noexcept;
 
-// In a handler, when the call was interrupted and may sleep again: if it was a write of which the signal has left a
-// part, this writes the rest, and the call returns the whole; if it was to wait for what it has submitted to an
-// io_uring, this waits. errno is lost.
+// In a handler, when the call was interrupted and may sleep again, and has_rest: if it was a write of which the signal
+// has left a part, this writes the rest, and the call returns the whole; if it was to wait for what it has submitted to
+// an io_uring, this waits. errno is lost.
+bool has_rest(const interruption &i, const sleeping_call &call) noexcept;
 void go_on_with(const interruption &i, const sleeping_call &call) noexcept;
 // True: the thread's code does that itself, so the above does nothing. The thread's own; in its TLS.
 extern "C" {

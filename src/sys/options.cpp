@@ -81,7 +81,7 @@ constexpr option table[] = {
     {"COMITY_SPIN_US", option_kind::count, 0, most_spin_us, "", "20",
      "For how many microseconds an idle hart looks for work, and a thread that has a hart waits at a condition variable, "
      "before its kernel thread goes to sleep; up to five times that while sleeps prove short. An idle hart looks for up to "
-     "fifty times that, at most a millisecond, while the machine has cores to spare.",
+     "a hundred times that, at most two milliseconds, while the machine has cores to spare.",
      false, nullptr,
      [](options &into, std::uint64_t n, const char *) { into.spin_us = static_cast<unsigned>(n); into.spin_given = true; }},
     {"COMITY_HOT_TEAMS", option_kind::flag, 0, 1, "", "on",

@@ -135,7 +135,8 @@ std::vector<runtime> find_runtimes(const std::vector<library> &libraries) {
         if (!head || !head->is_native) continue;
         const elf_symbols symbols = read_elf_symbols(lib.path);
         const candidate c{file, symbols, *head};
-        if (c.exports("comity_version") || c.needs("libcomity_openmp.so")) continue; // Comity's own
+        const bool is_openmp = c.exports("GOMP_parallel") || c.exports("__kmpc_fork_call");
+        if (c.exports("comity_version") || (is_openmp && c.needs("libcomity_openmp.so"))) continue; // Comity's own
         if (auto found = recognise(c)) {
             found->path = shown;
             if (found->what == verdict::adopted && serves_threads) {
