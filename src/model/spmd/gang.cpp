@@ -100,7 +100,6 @@ unsigned team::harts_that_come(unsigned wanted) noexcept {
 // After the region: its kernel thread may still be on the way to sleep, on the TLS of a context that the next region
 // resumes.
 void team::await_promoted(unsigned ranks) noexcept {
-    unfinished_.store(0, std::memory_order_relaxed); // the mark that the master waits, if one of them made it ready
     any_promoted_.store(false, std::memory_order_relaxed);
     for (unsigned i = 1; i < ranks; ++i) {
         member *m = members_[i];

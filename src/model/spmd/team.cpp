@@ -129,7 +129,10 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
         ask_for_harts(ranks);
     run_own_rank(ranks);
     c->on->carried ? join(c) : join_without_hart(); // without a hart it was displaced
-    sys::fetch_to_write(&body_);                    // the others have read it, and the next region writes it
+    // The mark that the master waits, where who ended last could not take it away: he posted the master, or was
+    // promoted.
+    if (unfinished_.load(std::memory_order_relaxed) != 0) unfinished_.store(0, std::memory_order_relaxed);
+    sys::fetch_to_write(&body_); // the others have read it, and the next region writes it
     if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]]
         await_promoted(ranks);
     c->on->carried ? leave_region(c->on) : leave_without_hart(); // also in the join: a promoted rank made it ready
