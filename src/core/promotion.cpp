@@ -151,9 +151,10 @@ void demote(context *c, void (*then)(void *), void *arg) noexcept {
 void leave_fault_handlers() noexcept {
     const std::uint64_t now = sys::exchange_mask(~std::uint64_t{0}); // from here on it stays on this kernel thread
     const bool in_handler = (now & ~sys::mask_of_lent_threads) != 0; // nothing else blocks faults
-    const std::uint64_t usual = is_promoted(current_context()) ? sys::mask_when_interruptible() : 0;
+    context *c = current_context();
+    const std::uint64_t usual = is_promoted(c) ? sys::mask_when_interruptible() : 0;
     (void)sys::exchange_mask(in_handler ? usual : now);
-    if (context *c = current_context()) c->self.is_moved = false;
+    if (c) c->self.is_moved = false; // the jump leads out of our handler, too
 }
 
 bool promotion_over(const context *c) noexcept { return donor_asleep(c->tls); }

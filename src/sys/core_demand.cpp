@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
 #include <linux/magic.h>
@@ -13,6 +12,9 @@
 #include "sys/cpu_limits.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/high_descriptor.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/options.hpp"
+#include "sys/text_file.hpp"
 
 namespace comity::sys {
 namespace {
@@ -52,8 +54,9 @@ bool read_demand() noexcept {
 
 void watch_core_demand() noexcept {
     const errno_kept kept;
-    const cpu_limits limits = read_cpu_limits();
-    const bool has_all = limits.online != 0 && limits.affinity >= limits.online && limits.quota_thousandths == 0;
+    const cpu_limits &limits = get_cpu_limits(); // its affinity may have changed since
+    const bool has_all =
+        limits.online != 0 && limits.quota_thousandths == 0 && count_affinity(process_id()) >= limits.online;
     if (!has_all) return;
     const int low = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/loadavg", O_RDONLY | O_CLOEXEC));
     const int fd = moved_up(low);
@@ -80,13 +83,11 @@ bool are_cores_short() noexcept {
 
 bool are_more_runnable(const char *loadavg, unsigned cores) noexcept {
     const char *at = loadavg;
-    for (int averages = 0; at && averages < 3; ++averages) {
-        at = std::strchr(at, ' ');
-        if (at) ++at;
-    }
-    char *end = nullptr;
-    const unsigned long runnable = at ? std::strtoul(at, &end, 10) : 0;
-    return !at || *end != '/' || runnable == 0 || runnable > cores; // who reads is one of them
+    for (int averages = 0; at && averages < 3; ++averages)
+        if ((at = std::strchr(at, ' '))) ++at;
+    std::int64_t runnable = 0;
+    const bool is_told = at && read_number(at, runnable, &at) && *at == '/' && runnable > 0; // who reads is one of them
+    return !is_told || runnable > cores;
 }
 
 } // namespace comity::sys

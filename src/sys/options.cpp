@@ -259,7 +259,7 @@ options parse_options(look_up_function look_up, report_function report, void *da
 namespace {
 
 unsigned count_cores(unsigned affinity) noexcept {
-    cpu_limits limits = read_cpu_limits();
+    cpu_limits limits = get_cpu_limits();
     if (affinity != 0) limits.affinity = affinity;
     return std::min<unsigned>(limits.usable(), most_harts);
 }
@@ -287,6 +287,10 @@ const read_at_start &at_start() noexcept {
 } // namespace
 
 const options &get_options() noexcept { return at_start().given; }
+
+const cpu_limits &get_cpu_limits() noexcept {
+    return made_once([] { return read_cpu_limits(); });
+}
 
 unsigned number_of_harts() noexcept {
     const unsigned given = get_options().harts;

@@ -10,6 +10,8 @@
 
 namespace comity::sys {
 
+struct cpu_limits;
+
 enum class tls_choice : std::uint8_t { automatic, donor, glibc };
 enum class posix_order : std::uint8_t { space_efficient, df_deques, work_stealing, fifo, lifo };
 enum class bind_choice : std::uint8_t { none, cores, numa };
@@ -48,6 +50,9 @@ struct options {
 // line. A set-user-id program's environment is not trusted: every option has its default there. Any thread, not in a
 // signal handler; never switches; never fails.
 COMITY_SHARED const options &get_options() noexcept;
+
+// What limits the process, read by the first call. Any thread, not in a signal handler; never switches.
+const cpu_limits &get_cpu_limits() noexcept;
 
 // How many harts there shall be: `harts` of those, else as many as the process may use cores.
 COMITY_SHARED unsigned number_of_harts() noexcept;

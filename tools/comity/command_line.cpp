@@ -235,11 +235,9 @@ int run_command_line(const std::vector<std::string> &typed) {
     for (const CLI::App *each : app.get_subcommands({})) commands.push_back(each->get_name());
     if (!command.empty() && std::find(commands.begin(), commands.end(), command) == commands.end())
         return complain("", fmt::format("there is no command \"{}\"{}", command, suggest(command, commands)));
-    const std::vector<std::string> in_order = ours;
     try {
-        std::reverse(ours.begin(), ours.end()); // CLI11 takes them from the back
-        app.parse(ours);
-    } catch (const CLI::Success &success) { // help and version
+        app.parse(std::vector<std::string>(ours.rbegin(), ours.rend())); // CLI11 takes them from the back
+    } catch (const CLI::Success &success) {                              // help and version
         return app.exit(success);
     } catch (const CLI::ParseError &error) {
         if (words.empty()) {
@@ -247,7 +245,7 @@ int run_command_line(const std::vector<std::string> &typed) {
             return exit_bad_usage;
         }
         const CLI::App &of = command.empty() ? app : *app.get_subcommand(command);
-        return complain(command, first_line(error.what()) + suggest_option(of, in_order));
+        return complain(command, first_line(error.what()) + suggest_option(of, ours));
     }
     if (app.got_subcommand("doctor")) return examine(doctor);
     if (app.got_subcommand("bench")) return run_bench({harness_arguments(bench), !bench.list});
