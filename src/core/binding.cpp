@@ -189,9 +189,18 @@ void forget_binding(carrier *k) noexcept {
     k->bound = nullptr;
 }
 
+static bool some_are_bound() noexcept {
+    return harts_are_bound.load(std::memory_order_relaxed) || threads_are_bound.load(std::memory_order_relaxed);
+}
+
 void run_anywhere() noexcept {
-    if (harts_are_bound.load(std::memory_order_relaxed) || threads_are_bound.load(std::memory_order_relaxed))
-        set_cpus(0, sys::process_cpus());
+    if (some_are_bound()) set_cpus(0, sys::process_cpus());
+}
+
+bool get_anywhere(sys::cpu_set &cpus) noexcept {
+    if (!some_are_bound()) return sys::get_thread_cpus(0, cpus);
+    cpus = sys::process_cpus();
+    return true;
 }
 
 void binding_after_fork(carrier *survivor) noexcept {

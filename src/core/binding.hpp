@@ -51,6 +51,8 @@ void forget_binding(carrier *k) noexcept;
 
 // The calling kernel thread, which Comity has just made and which may have been made by a bound one, is no hart's.
 COMITY_SHARED void run_anywhere() noexcept;
+// Where a kernel thread of the caller's may run that does so. False: the kernel does not say.
+bool get_anywhere(sys::cpu_set &cpus) noexcept;
 
 // In the child of a fork, whose only thread this is: it gets the process' mask, since it may go on with another
 // program.

@@ -38,7 +38,10 @@ void work_stealing::gives_way(context *creator, unit *u) noexcept {
     if (descent *order = p ? p->by_descent : nullptr) {
         unit *const who = executed_by(creator);
         order->add(own.hart, u, who, true);
-        waits = !affinity_of(creator) && order->line_up(own.hart, unit_of(creator), who, occasion::ready);
+        const bool early = creator->home && !alone() && was_away_for_long_.load(std::memory_order_relaxed);
+        waits = !affinity_of(creator) &&
+                (early ? order->line_up_early(own.hart, unit_of(creator), who, most.load(std::memory_order_relaxed) - 1)
+                       : order->line_up(own.hart, unit_of(creator), who, occasion::ready));
         if (waits) order->keep_for(own.hart);
         if (order->renews_at_creation) own.allowance.store(order->quota, std::memory_order_relaxed);
     } else {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "sys/c_library.hpp"
+#include "sys/cpu_set.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
 #include "sys/signals.hpp"
@@ -39,6 +40,7 @@ constexpr unsigned rseq_signature = 0xd428bc00;
 constinit watched_function<int (*)(pthread_t *, const pthread_attr_t *, thread_function, void *)> own_create{
     "pthread_create"};
 constinit watched_function<int (*)(pthread_t, void **)> own_join{"pthread_join"};
+constinit own_function<int (*)(pthread_t, std::size_t, const cpu_set_t *)> own_setaffinity{"pthread_setaffinity_np"};
 constinit own_function<std::size_t (*)(const pthread_attr_t *)> own_minstack{"__pthread_get_minstack"};
 
 // Past every preloaded one.
@@ -52,9 +54,15 @@ auto real_join() noexcept {
     return f ? f : ::pthread_join;
 }
 
+auto real_setaffinity() noexcept {
+    const auto f = own_setaffinity.find();
+    return f ? f : ::pthread_setaffinity_np;
+}
+
 __attribute__((constructor)) void find_early() noexcept {
     real_create();
     real_join();
+    real_setaffinity();
     own_minstack.find();
 }
 
@@ -108,6 +116,11 @@ int start_kernel_thread_on(void *bottom, void *top, thread_function function, vo
     const int error = start(made, function, argument, within(bottom, top));
     thread = error == 0 ? static_cast<joinable_thread>(made) : 0;
     return error;
+}
+
+int set_joinable_cpus(joinable_thread thread, const cpu_set &set) noexcept {
+    return real_setaffinity()(static_cast<pthread_t>(thread), sizeof set,
+                              reinterpret_cast<const cpu_set_t *>(set.data()));
 }
 
 void join_kernel_thread(joinable_thread thread) noexcept {

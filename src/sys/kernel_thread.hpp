@@ -9,6 +9,8 @@
 
 namespace comity::sys {
 
+class cpu_set;
+
 using thread_function = void *(*)(void *);
 
 // Starts a detached kernel thread with the caller's signal mask, as any thread starts: the program's code will run on
@@ -28,6 +30,8 @@ using joinable_thread = std::uintptr_t;
 // child of a fork. Returns 0 or an error number: EAGAIN when a limit is reached, EINVAL when the memory is too small.
 int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,
                            joinable_thread &thread) noexcept;
+// Binds it. Returns 0 or an error number: EINVAL when none of the CPUs may be used, ESRCH when it has ended.
+int set_joinable_cpus(joinable_thread thread, const cpu_set &set) noexcept;
 // Waits until the thread has ended, destructors of its thread-local variables included. Sleeps the kernel thread.
 void join_kernel_thread(joinable_thread thread) noexcept;
 

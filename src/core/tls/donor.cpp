@@ -168,17 +168,28 @@ void *donor_main(void *argument) {
     return nullptr;
 }
 
+bool is_at_rest(std::uint32_t state) noexcept { return state == idle || state == away; }
+
 // Waits until the donor sleeps or is away, or is about to be: its TLS may be used.
 void await_idle(donor *d) noexcept {
-    constexpr int spins = 2000; // the start of a kernel thread takes about as long
-    for (int i = 0;; ++i) {
+    for (;;) {
         const std::uint32_t seen = d->word.load(std::memory_order_acquire); // acquire[donor-idle]
-        if (seen == idle || seen == away) return;
-        if (i < spins)
-            sys::cpu_relax();
-        else
-            (void)sys::futex_wait(d->word, seen);
+        if (is_at_rest(seen)) return;
+        (void)sys::futex_wait(d->word, seen);
     }
+}
+
+// The same for a new one. The kernel puts it on another core, which may have to be woken first, or behind somebody who
+// computes there, for milliseconds. So it is sent to the caller's core, who steps aside for it. (Who sleeps instead is
+// woken on another core, and may share that with another hart for milliseconds.)
+void await_start(donor *d) noexcept {
+    constexpr int yields = 100;
+    sys::cpu_set anywhere, here;
+    here.add(sys::current_cpu());
+    const bool sent = get_anywhere(anywhere) && sys::set_joinable_cpus(d->thread, here) == 0;
+    for (int i = 0; i < yields && !is_at_rest(d->word.load(std::memory_order_relaxed)); ++i) sys::yield_kernel_thread();
+    if (sent) (void)sys::set_joinable_cpus(d->thread, anywhere); // one that is away has no kernel thread
+    await_idle(d);
 }
 
 // Else the place is taken all the same.
@@ -244,7 +255,7 @@ tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
         errno = kept;
         return nullptr;
     }
-    await_idle(d);
+    await_start(d);
     tell_stack(d->stack.bottom, d->stack.size());
     errno = kept;
     return d;

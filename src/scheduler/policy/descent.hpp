@@ -32,6 +32,11 @@ public:
     virtual bool add(unsigned hart, unit *u, unit *creator, bool starts) noexcept = 0;
     // u may go on for `who`. False: no memory.
     virtual bool line_up(unsigned hart, unit *u, unit *who, occasion why) noexcept = 0;
+    // The same for a creator who can go on on its own hart only: before the last `left` of those ready that he created,
+    // so that he has created more before other harts have none.
+    virtual bool line_up_early(unsigned hart, unit *u, unit *who, unsigned) noexcept {
+        return line_up(hart, u, who, occasion::ready);
+    }
     // The same for one whose quota is used up. `dummies`: so often nothing is run in its stead first.
     virtual bool line_up_delayed(unsigned hart, unit *u, unit *who, std::uint64_t dummies) noexcept = 0;
     // What `hart` has just put in, and will come for in a moment: if it is the next one, others leave it alone so long.

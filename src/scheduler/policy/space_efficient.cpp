@@ -50,6 +50,23 @@ public:
         return line_up(u, who, occasion::ready, dummies);
     }
 
+    // By a position of its own, which goes when it is picked. Few stand between those that it leaves, or it is not
+    // worth the way.
+    bool line_up_early(unsigned, unit *u, unit *who, unsigned left) noexcept override {
+        const std::scoped_lock hold(lock_);
+        position *at = position_for(who), *const p = at ? take_position() : nullptr;
+        if (!p) return false;
+        position *l = at->left;
+        for (unsigned steps = 4 * left; l && left != 0 && steps != 0; l = l->left, --steps) {
+            if (!l->ready) continue;
+            at = l;
+            --left;
+        }
+        order_.insert_left_of(p, at);
+        wait(p, u, occasion::ready);
+        return true;
+    }
+
     void end(unit *u) noexcept override {
         const std::scoped_lock hold(lock_);
         if (u->tracked == tracking::positioned) give_back(reinterpret_cast<position *>(u->next));

@@ -139,6 +139,27 @@ TEST_P(by_descent, keeps_the_position_of_a_thread_until_its_end) {
     EXPECT_FALSE(order->has_work());
 }
 
+TEST_P(by_descent, lets_a_creator_go_on_while_some_of_what_it_created_is_left_for_others) {
+    unit *const root = add(0, nullptr, true);
+    for (const std::size_t i : {1, 2, 3, 4}) add(i, root);
+    add(5, root, true);
+    EXPECT_TRUE(order->line_up_early(0, root, root, 2));
+    for (const std::size_t i : {1, 2, 0}) EXPECT_EQ(order->pick(), &units[i]);
+    add(6, root); // its place in the order is what it was
+    for (const std::size_t i : {3, 4, 6}) EXPECT_EQ(order->pick(), &units[i]);
+    EXPECT_FALSE(order->has_work());
+}
+
+TEST_P(by_descent, lets_a_creator_go_on_first_where_none_is_left) {
+    unit *const root = add(0, nullptr, true);
+    add(1, root, true);
+    EXPECT_TRUE(order->line_up_early(0, root, root, 3));
+    add(2, &units[1]);
+    EXPECT_EQ(order->pick(), &units[2]); // whoever comes left of it still goes before it
+    EXPECT_EQ(order->pick(), root);
+    EXPECT_EQ(order->pick(), nullptr);
+}
+
 TEST_P(by_descent, runs_a_dummy_for_each_quota_of_a_large_allocation) {
     unit *const root = add(0, nullptr, true);
     add(1, root, true); // executes, left of all
