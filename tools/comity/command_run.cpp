@@ -80,26 +80,23 @@ std::string preload_list(const installation &here, bool posix) {
     return list;
 }
 
-// A bad value is the program's to complain of, as those of all other variables.
-bool serves_threads(const run_request &request) {
+bool serves_threads() {
     const char *text = std::getenv("COMITY_POSIX");
     std::uint64_t on = 0;
-    return request.posix || (text && sys::parse_option(find_option("COMITY_POSIX"), text, on) && on != 0);
-}
-
-std::size_t count_harts(const run_request &request) {
-    std::uint64_t asked = 0;
-    if (request.harts && sys::parse_option(find_option("COMITY_HARTS"), request.harts->c_str(), asked)) return asked;
-    return sys::number_of_harts();
+    return text && sys::parse_option(find_option("COMITY_POSIX"), text, on) && on != 0;
 }
 
 void set(const char *variable, const std::string &value) { ::setenv(variable, value.c_str(), 1); }
 
-void set_environment(const run_request &request, const installation &here) {
-    set("LD_PRELOAD", preload_list(here, serves_threads(request)));
+void set_environment(const installation &here) {
+    set("LD_PRELOAD", preload_list(here, serves_threads()));
     set("COMITY_RUN", "1");
     set("COMITY_PRELOAD", here.folder);
-    if (request.stats || std::getenv("COMITY_STATS")) set("COMITY_RUN_PROCESS", std::to_string(::getpid()));
+    if (std::getenv("COMITY_STATS")) set("COMITY_RUN_PROCESS", std::to_string(::getpid()));
+}
+
+// An option goes before its variable, so a bad value of that does not matter.
+void set_options(const run_request &request) {
     if (request.harts) set("COMITY_HARTS", *request.harts);
     if (request.bind) set("COMITY_BIND", *request.bind);
     if (request.stats) set("COMITY_STATS", "1");
@@ -136,6 +133,7 @@ int run_without(const std::string &obstacle, const std::string &path, const std:
 int run_program(const run_request &request) {
     if (const auto error = check_values(request)) return fail(error.code, error.text);
     if (request.command.empty()) return fail(exit_usage, "which program? Its name is missing; see `comity run --help`");
+    set_options(request);
     clean_environment();
     std::string path;
     if (const auto error = find_program(request.command.front(), path)) return fail(error.code, error.text);
@@ -148,12 +146,12 @@ int run_program(const run_request &request) {
     if (const auto error = inspect_program(path, program)) return fail(error.code, error.text);
 
     obstacle = find_system_obstacle();
-    if (obstacle.empty() && serves_threads(request)) obstacle = find_thread_obstacle(count_harts(request));
+    if (obstacle.empty() && serves_threads()) obstacle = find_thread_obstacle(sys::number_of_harts());
     if (obstacle.empty() && !program.obstacle.empty())
         obstacle = fmt::format("{}: {}", program.elf_path(), program.obstacle);
-    if (obstacle.empty()) obstacle = check_loader(program, preload_list(here, serves_threads(request)));
+    if (obstacle.empty()) obstacle = check_loader(program, preload_list(here, serves_threads()));
     if (!obstacle.empty()) return run_without(obstacle, path, request.command);
-    set_environment(request, here);
+    set_environment(here);
     if (request.verbose) sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));
     return execute(path, request.command);
 }

@@ -37,6 +37,16 @@ class bench(cli_case):
         self.assertEqual((result.returncode, result.stderr), (3, ""))
         self.assertIn("--list", eval(result.stdout))
 
+    def test_every_suite_of_the_harness_is_offered(self):
+        self.place("prefix/share/comity/bench/run.py", HARNESS)
+        sys.path.insert(0, os.path.join(SOURCE, "bench"))
+        self.addCleanup(sys.path.remove, os.path.join(SOURCE, "bench"))
+        from harness.registry import SUITES
+        for suite in [*SUITES, "all"]:
+            result = self.run_comity("bench", "--list", suite)
+            self.assertEqual((result.returncode, result.stderr), (3, ""), suite)
+            self.assertIn(suite, eval(result.stdout))
+
     def test_an_installation_runs_its_harness_which_writes_no_page(self):
         self.place("prefix/share/comity/bench/run.py", HARNESS)
         self.place("prefix/lib/comity/bench/support/rate", "#!/bin/sh\n")

@@ -100,6 +100,8 @@ class environment(cli_case):
         self.assertNotIn("libcomity_pthread.so", seen["LD_PRELOAD"])
         seen, _ = self.inside("--bind", "cores", env={"COMITY_BIND": "numa"})
         self.assertEqual(seen["COMITY_BIND"], "cores")
+        seen, said = self.inside("--harts", "3", env={"COMITY_HARTS": "abc"})
+        self.assertEqual((seen["COMITY_HARTS"], said), ("3", ""))
         seen, _ = self.inside("--harts", "5", "--bind=none", "--harts=6", "--bind", "cores", "--stats", "--stats")
         self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_BIND"]), ("6", "cores"))
         seen, said = self.inside("--verbose", "--harts=1024")
