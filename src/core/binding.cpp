@@ -4,7 +4,9 @@
 #include "core/base.hpp"
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
+#include "sys/cpu_limits.hpp"
 #include "sys/message.hpp"
+#include "sys/options.hpp"
 #include "sys/topology.hpp"
 
 #include <cerrno>
@@ -189,18 +191,22 @@ void forget_binding(carrier *k) noexcept {
     k->bound = nullptr;
 }
 
-static bool some_are_bound() noexcept {
-    return harts_are_bound.load(std::memory_order_relaxed) || threads_are_bound.load(std::memory_order_relaxed);
+static constexpr sys::cpu_set every_cpu = sys::cpu_set::every();
+
+// The kernel remembers a set for good, also when more CPUs come: so it is all where nothing restricts the process.
+static const sys::cpu_set &cpus_without_hart() noexcept {
+    const sys::cpu_limits &limits = sys::get_cpu_limits();
+    return limits.online != 0 && limits.affinity >= limits.online ? every_cpu : sys::process_cpus();
 }
 
 void run_anywhere() noexcept {
-    if (some_are_bound()) set_cpus(0, sys::process_cpus());
+    if (harts_are_bound.load(std::memory_order_relaxed) || threads_are_bound.load(std::memory_order_relaxed))
+        set_cpus(0, cpus_without_hart());
 }
 
-bool get_anywhere(sys::cpu_set &cpus) noexcept {
-    if (!some_are_bound()) return sys::get_thread_cpus(0, cpus);
-    cpus = sys::process_cpus();
-    return true;
+void let_run_anywhere(sys::joinable_thread thread) noexcept {
+    if (sys::send_kernel_thread(thread, cpus_without_hart()) == 0) return;
+    (void)sys::send_kernel_thread(thread, every_cpu); // the process may use others by now; or it has ended
 }
 
 void binding_after_fork(carrier *survivor) noexcept {

@@ -5,6 +5,7 @@
 
 #include "core/carrier.hpp"
 #include "sys/cpu_set.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/options.hpp"
 #include "sys/own_memory.hpp"
 
@@ -51,8 +52,8 @@ void forget_binding(carrier *k) noexcept;
 
 // The calling kernel thread, which Comity has just made and which may have been made by a bound one, is no hart's.
 COMITY_SHARED void run_anywhere() noexcept;
-// Where a kernel thread of the caller's may run that does so. False: the kernel does not say.
-bool get_anywhere(sys::cpu_set &cpus) noexcept;
+// The same for another one, which was bound for its start.
+void let_run_anywhere(sys::joinable_thread thread) noexcept;
 
 // In the child of a fork, whose only thread this is: it gets the process' mask, since it may go on with another
 // program.

@@ -13,6 +13,13 @@ class cpu_set {
 public:
     static constexpr int most = 8192; // CPUs beyond are not known
 
+    // Whatever CPUs there are.
+    static constexpr cpu_set every() noexcept {
+        cpu_set set;
+        for (std::uint64_t &w : set.words_) w = ~std::uint64_t{0};
+        return set;
+    }
+
     bool has(int cpu) const noexcept { return in_range(cpu) && (words_[word(cpu)] & bit(cpu)) != 0; }
     void add(int cpu) noexcept {
         if (in_range(cpu)) words_[word(cpu)] |= bit(cpu);

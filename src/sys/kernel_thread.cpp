@@ -40,7 +40,7 @@ constexpr unsigned rseq_signature = 0xd428bc00;
 constinit watched_function<int (*)(pthread_t *, const pthread_attr_t *, thread_function, void *)> own_create{
     "pthread_create"};
 constinit watched_function<int (*)(pthread_t, void **)> own_join{"pthread_join"};
-constinit own_function<int (*)(pthread_t, std::size_t, const cpu_set_t *)> own_setaffinity{"pthread_setaffinity_np"};
+constinit own_function<int (*)(pthread_t, std::size_t, const ::cpu_set_t *)> own_setaffinity{"pthread_setaffinity_np"};
 constinit own_function<std::size_t (*)(const pthread_attr_t *)> own_minstack{"__pthread_get_minstack"};
 
 // Past every preloaded one.
@@ -118,9 +118,16 @@ int start_kernel_thread_on(void *bottom, void *top, thread_function function, vo
     return error;
 }
 
-int set_joinable_cpus(joinable_thread thread, const cpu_set &set) noexcept {
+int send_kernel_thread(joinable_thread thread, int cpu) noexcept {
+    ::cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one); // nothing, for a number beyond
+    return real_setaffinity()(static_cast<pthread_t>(thread), sizeof one, &one);
+}
+
+int send_kernel_thread(joinable_thread thread, const cpu_set &set) noexcept {
     return real_setaffinity()(static_cast<pthread_t>(thread), sizeof set,
-                              reinterpret_cast<const cpu_set_t *>(set.data()));
+                              reinterpret_cast<const ::cpu_set_t *>(set.data()));
 }
 
 void join_kernel_thread(joinable_thread thread) noexcept {

@@ -30,8 +30,11 @@ using joinable_thread = std::uintptr_t;
 // child of a fork. Returns 0 or an error number: EAGAIN when a limit is reached, EINVAL when the memory is too small.
 int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,
                            joinable_thread &thread) noexcept;
-// Binds it. Returns 0 or an error number: EINVAL when none of the CPUs may be used, ESRCH when it has ended.
-int set_joinable_cpus(joinable_thread thread, const cpu_set &set) noexcept;
+// Binds it to one CPU. Returns 0 or an error number: EINVAL when it may not run there, or the number is above 1023,
+// ESRCH when it has ended. For small stacks: a set for all numbers takes a kibibyte.
+int send_kernel_thread(joinable_thread thread, int cpu) noexcept;
+// Binds it. Errors as above.
+int send_kernel_thread(joinable_thread thread, const cpu_set &set) noexcept;
 // Waits until the thread has ended, destructors of its thread-local variables included. Sleeps the kernel thread.
 void join_kernel_thread(joinable_thread thread) noexcept;
 

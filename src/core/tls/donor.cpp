@@ -184,11 +184,9 @@ void await_idle(donor *d) noexcept {
 // woken on another core, and may share that with another hart for milliseconds.)
 void await_start(donor *d) noexcept {
     constexpr int yields = 100;
-    sys::cpu_set anywhere, here;
-    here.add(sys::current_cpu());
-    const bool sent = get_anywhere(anywhere) && sys::set_joinable_cpus(d->thread, here) == 0;
+    const bool sent = sys::send_kernel_thread(d->thread, sys::current_cpu()) == 0;
     for (int i = 0; i < yields && !is_at_rest(d->word.load(std::memory_order_relaxed)); ++i) sys::yield_kernel_thread();
-    if (sent) (void)sys::set_joinable_cpus(d->thread, anywhere); // one that is away has no kernel thread
+    if (sent) let_run_anywhere(d->thread); // one that is away has no kernel thread
     await_idle(d);
 }
 

@@ -32,8 +32,8 @@ public:
     virtual bool add(unsigned hart, unit *u, unit *creator, bool starts) noexcept = 0;
     // u may go on for `who`. False: no memory.
     virtual bool line_up(unsigned hart, unit *u, unit *who, occasion why) noexcept = 0;
-    // The same for a creator who can go on on its own hart only: before the last `left` of those ready that he created,
-    // so that he has created more before other harts have none.
+    // The same for a creator who can go on on its own hart only: before `left` of those ready that stand left of his
+    // place, for once, so that he has created more before other harts have none.
     virtual bool line_up_early(unsigned hart, unit *u, unit *who, unsigned) noexcept {
         return line_up(hart, u, who, occasion::ready);
     }

@@ -50,8 +50,7 @@ public:
         return line_up(u, who, occasion::ready, dummies);
     }
 
-    // By a position of its own, which goes when it is picked. Few stand between those that it leaves, or it is not
-    // worth the way.
+    // By a second, passing position. Few stand between those that he leaves, or it is not worth the way.
     bool line_up_early(unsigned, unit *u, unit *who, unsigned left) noexcept override {
         const std::scoped_lock hold(lock_);
         position *at = position_for(who), *const p = at ? take_position() : nullptr;
