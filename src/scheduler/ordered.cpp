@@ -158,7 +158,7 @@ void work_stealing::line_up_yielded(context *c) noexcept {
 // ---- Units are found
 
 unit *work_stealing::pick(slot &own) noexcept {
-    constexpr unsigned most_looks = 16; // before the hart looks elsewhere
+    constexpr unsigned most_looks = 4; // before the hart looks elsewhere
     for (unsigned looks = 0;; ++looks) {
         own.lock.lock();
         policy *p = policy_.load(std::memory_order_relaxed);
@@ -166,8 +166,9 @@ unit *work_stealing::pick(slot &own) noexcept {
         const choice next = order ? order->pick_for(own.hart) : choice{.u = p ? p->pick() : nullptr};
         if (next.renews) own.allowance.store(order->quota, std::memory_order_relaxed);
         own.lock.unlock();
+        if (next.u) own.nap_us = 1;
         if (next.u || next.again == 0 || looks == most_looks) return next.u ? next.u : take_spare();
-        while (sys::ticks() < next.again) sys::cpu_relax();
+        nap_between_looks(own);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "core/runtime.hpp"
 #include "sys/stack_pool.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -476,10 +477,12 @@ void work_stealing::leave_if_surplus(carrier *k) noexcept {
 }
 
 // Whoever puts a unit into an order, or takes one out, writes what a searcher looks at: one that looks all the time
-// makes each creation of a short thread twice as long.
-static void nap_between_looks() noexcept {
-    const std::uint64_t from = sys::ticks();
-    while (sys::ticks() - from < core::ticks_per_us()) sys::cpu_relax();
+// makes each creation of a short thread twice as long. So one that finds nothing looks less and less often.
+void work_stealing::nap_between_looks(slot &own) noexcept {
+    constexpr unsigned longest_us = 8;
+    const std::uint64_t from = sys::ticks(), length = own.nap_us * core::ticks_per_us();
+    while (sys::ticks() - from < length) sys::cpu_relax();
+    own.nap_us = std::min(2 * own.nap_us, longest_us);
 }
 
 // A hart of a root waits a little before it leaves: new work mostly follows soon. Meanwhile it is a searcher, so nobody
@@ -491,7 +494,7 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     for (unsigned i = 0; !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
         core::look_for_input(i);
         if (has_work(k) || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
-        in_order() ? nap_between_looks() : sys::cpu_relax();
+        in_order() ? nap_between_looks(*work_of(k)) : sys::cpu_relax();
     }
     searchers_.fetch_sub(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
