@@ -139,6 +139,12 @@ def calibrate(programs: Path) -> float:
     return max(rates, default=0.0)
 
 
+def measure_transfer(programs: Path) -> List[float]:
+    """How long a cache line takes from core to core now; nothing where there is only one core."""
+    run = run_program([str(programs / "support" / "transfer")], {}, 20)
+    return [run.record["ns"]] if run.failure is None else []
+
+
 def run_together(cases: Sequence[Case]) -> List[List[Case]]:
     groups: Dict[str, List[Case]] = {}
     for case in cases:
@@ -146,10 +152,11 @@ def run_together(cases: Sequence[Case]) -> List[List[Case]]:
     return list(groups.values())
 
 
-def measure_all(session: Session, cases: Sequence[Case]) -> report.Results:
+def measure_all(session: Session, cases: Sequence[Case], transfers: List[float]) -> report.Results:
     results: report.Results = {}
     groups = run_together(cases)
     for number, group in enumerate(groups, 1):
+        transfers += measure_transfer(session.settings.programs)
         title = group[0].title if len(group) == 1 else f"{group[0].group}: {len(group)} rows"
         say(f"{number}/{len(groups)} {title}")
         results.update(session.measure(group))
@@ -196,8 +203,13 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     settings = Settings(programs, given.repeats, given.quick, rate, instructions.available(), given.prefix, given.patience)
     if not settings.count_instructions:
         say("perf may not count instructions here, so they are left out")
-    results = measure_all(Session(settings, contenders, say, NOW.show), cases)
+    transfers: List[float] = []
+    results = measure_all(Session(settings, contenders, say, NOW.show), cases, transfers)
     NOW.clear()
+    between_cores = {"a cache line from core to core": machine.describe_transfers(transfers)}
+    conditions.update(between_cores)
+    for line in machine.as_lines(between_cores):
+        print(line)
 
     shown = replace(suite, cases=cases)
     print("\n" + report.terminal_report(shown, contenders, results))

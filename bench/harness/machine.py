@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -50,6 +51,13 @@ def conditions(repository: Path, libomp: Sequence[str], loop_rate: float, repeat
         "work loop": f"{loop_rate:.4f} iterations a cycle" if loop_rate else "not calibrated",
         "repeats": str(repeats),
     }
+
+
+def describe_transfers(samples_ns: Sequence[float]) -> str:
+    """One sample before each row, since on a virtual machine it changes from row to row."""
+    if not samples_ns:
+        return ""
+    return f"{statistics.median(samples_ns):.0f} ns ({min(samples_ns):.0f} to {max(samples_ns):.0f} before the rows)"
 
 
 def as_lines(given: Dict[str, str]) -> List[str]:

@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 import harness_path  # noqa: F401
-from harness import report
+from harness import machine, report
 from harness.model import Bar, Case, Contender, Suite, Variant
 from harness.plot import costs, speedups
 from harness.session import Outcome
@@ -65,6 +65,10 @@ class Tables(unittest.TestCase):
         absent = results()
         absent["nested-8x8"]["comity"] = Outcome()
         self.assertEqual(report.tally(SUITE, absent), {"issue": {"n/a": 1}, "anchor": {"n/a": 1}})
+
+    def test_the_time_of_a_cache_line_is_given_with_its_range(self):
+        self.assertEqual(machine.describe_transfers([190.4, 41.0, 45.2]), "45 ns (41 to 190 before the rows)")
+        self.assertEqual(machine.describe_transfers([]), "")  # one core
 
     def test_the_section_names_conditions_settings_and_the_plot(self):
         text = report.markdown_report(SUITE, CONTENDERS, results(), {"machine": "a box, 2 cores"}, ["images/nested.png"])
