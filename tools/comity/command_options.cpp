@@ -82,9 +82,8 @@ void clean_environment() {
                            sys::warn("%s", complaint);
                            ::unsetenv(row.variable);
                        },
-                       nullptr, std::getenv("COMITY_HARTS") ? sys::read_cpu_limits().usable() : 0);
-    sys::find_misspelt(
-        ::environ, [](const sys::option &, const char *complaint, void *) { sys::warn("%s", complaint); }, nullptr);
+                       nullptr, std::getenv("COMITY_HARTS") ? sys::get_cpu_limits().usable() : 0);
+    (void)sys::get_options(); // reports names that are mistyped, unless another `comity run` has
 }
 
 } // namespace comity::cli

@@ -80,16 +80,10 @@ std::string preload_list(const installation &here, bool posix) {
     return list;
 }
 
-bool serves_threads() {
-    const char *text = std::getenv("COMITY_POSIX");
-    std::uint64_t on = 0;
-    return text && sys::parse_option(find_option("COMITY_POSIX"), text, on) && on != 0;
-}
-
 void set(const char *variable, const std::string &value) { ::setenv(variable, value.c_str(), 1); }
 
 void set_environment(const installation &here) {
-    set("LD_PRELOAD", preload_list(here, serves_threads()));
+    set("LD_PRELOAD", preload_list(here, sys::get_options().posix));
     set("COMITY_RUN", "1");
     set("COMITY_PRELOAD", here.folder);
     if (std::getenv("COMITY_STATS")) set("COMITY_RUN_PROCESS", std::to_string(::getpid()));
@@ -146,10 +140,11 @@ int run_program(const run_request &request) {
     if (const auto error = inspect_program(path, program)) return fail(error.code, error.text);
 
     obstacle = find_system_obstacle();
-    if (obstacle.empty() && serves_threads()) obstacle = find_thread_obstacle(sys::number_of_harts());
+    const bool posix = sys::get_options().posix;
+    if (obstacle.empty() && posix) obstacle = find_thread_obstacle(sys::number_of_harts());
     if (obstacle.empty() && !program.obstacle.empty())
         obstacle = fmt::format("{}: {}", program.elf_path(), program.obstacle);
-    if (obstacle.empty()) obstacle = check_loader(program, preload_list(here, serves_threads()));
+    if (obstacle.empty()) obstacle = check_loader(program, preload_list(here, posix));
     if (!obstacle.empty()) return run_without(obstacle, path, request.command);
     set_environment(here);
     if (request.verbose) sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));

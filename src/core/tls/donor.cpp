@@ -310,8 +310,7 @@ void donors_after_fork() noexcept {
 bool donor_asleep(const tls_block *block) noexcept {
     if (block->provider != tls_provider::donor || block->generation != process_generation()) return false;
     const auto *d = static_cast<const donor *>(block);
-    const std::uint32_t seen = d->word.load(std::memory_order_acquire); // acquire[donor-idle]
-    return seen == idle || seen == away;
+    return is_at_rest(d->word.load(std::memory_order_acquire)); // acquire[donor-idle]
 }
 
 } // namespace comity::core

@@ -12,9 +12,9 @@ namespace comity::scheduler {
 
 // What a hart runs next.
 struct choice {
-    unit *u = nullptr;       // null: nothing, or
-    std::uint64_t again = 0; // until then, in ticks, the next one is kept for another hart; else 0
-    bool renews = false;     // does the hart's quota begin anew?
+    unit *u = nullptr;   // null: nothing, or
+    bool kept = false;   // the next one is, for another hart, for a moment
+    bool renews = false; // does the hart's quota begin anew?
 };
 
 // As those of a policy, the functions may be called by many at the same time, with the lock of a scheduler's slot:

@@ -49,10 +49,9 @@ struct alignas(64) deque {
     std::uint64_t served = 0;
 
     bool is_empty() const noexcept { return size.load(std::memory_order_relaxed) == 0; }
-    // Until when its hart has it for itself: all it holds was just put in. 0: it has not.
-    std::uint64_t is_kept_until(std::uint64_t now) const noexcept {
-        const std::uint64_t until = kept_until.load(std::memory_order_relaxed);
-        return owned && now < until && size.load(std::memory_order_relaxed) == 1 ? until : 0;
+    // Does its hart have it for itself? All it holds was just put in.
+    bool is_kept(std::uint64_t now) const noexcept {
+        return owned && now < kept_until.load(std::memory_order_relaxed) && size.load(std::memory_order_relaxed) == 1;
     }
     void add_on_top(entry *e) noexcept {
         const std::scoped_lock hold(lock);
@@ -216,7 +215,7 @@ public:
                     return {.u = u};
                 }
             const choice c = steal(h, *l);
-            if (c.u || c.again != 0) return c;
+            if (c.u || c.kept) return c;
         }
         return {};
     }
@@ -307,16 +306,15 @@ private:
     choice steal(place &h, level &l) noexcept {
         const std::scoped_lock hold(order_lock_);
         const std::uint64_t now = sys::ticks();
-        std::uint64_t again = 0;
-        bool dummy_instead = false;
+        bool kept = false, dummy_instead = false;
         entry *e = nullptr;
         deque *d = l.first;
         while (d && d->is_empty() && d == h.own) d = d->right;
         if (d && !d->owned) return {.u = take_over(h, d), .renews = true};
         d = l.first;
         const auto take = [&] {
-            if (const std::uint64_t until = d->is_kept_until(now)) {
-                again = until;
+            if (d->is_kept(now)) {
+                kept = true;
                 return false;
             }
             e = d->take_bottom(false, dummy_instead);
@@ -329,8 +327,8 @@ private:
             leave_deque(h);
             return {.u = &dummy, .renews = true};
         }
-        unit *const u = e ? start_deque(h, e, l, d) : again == 0 ? release_yielded(h, l) : nullptr;
-        return {.u = u, .again = u ? 0 : again, .renews = u != nullptr};
+        unit *const u = e ? start_deque(h, e, l, d) : kept ? nullptr : release_yielded(h, l);
+        return {.u = u, .kept = kept && !u, .renews = u != nullptr};
     }
 
     // What stands on top of it would run now without threads.

@@ -105,9 +105,9 @@ public:
     }
 
     choice pick_for(unsigned hart) noexcept override {
-        const std::uint64_t again = kept_until_.load(std::memory_order_relaxed);
-        if (again != 0 && keeper_.load(std::memory_order_relaxed) != hart && sys::ticks() < again)
-            return {.again = again};
+        const std::uint64_t until = kept_until_.load(std::memory_order_relaxed);
+        if (until != 0 && keeper_.load(std::memory_order_relaxed) != hart && sys::ticks() < until)
+            return {.kept = true};
         return {.u = pick(), .renews = true};
     }
 

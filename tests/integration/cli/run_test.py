@@ -146,6 +146,7 @@ class environment(cli_case):
                             ("COMITY_SPIN", "COMITY_SPIN_US"), ("COMITY_VERBOS", "COMITY_VERBOSE"), ("COMITY_TSL", "COMITY_TLS")):
             seen, said = self.inside(env={name: "2"})
             self.assertEqual(said, f"comity: {name}: there is no such variable; did you mean {meant}?\n")
+            self.assertEqual(self.inside("--posix", "--harts", "2", env={name: "1"})[1], said)
             self.assertEqual(seen[name], "2")
 
     def test_variables_of_others_are_no_mistakes(self):

@@ -194,7 +194,7 @@ TEST_F(df_deques, keeps_what_a_hart_has_just_put_in_from_thieves_for_a_moment) {
         const choice c = order->pick_for(1);
         kept = !c.u;
         EXPECT_TRUE(c.u || made->has_work()) << "nobody may leave";
-        EXPECT_EQ(kept, c.again != 0);
+        EXPECT_EQ(kept, c.kept);
         unit *u = c.u;
         while (!u) u = order->pick_for(1).u;
         EXPECT_EQ(u, &units[0]) << "later anybody may have it";

@@ -114,9 +114,9 @@ protected:
     void line_up(std::size_t i, std::uint64_t dummies = 0) {
         EXPECT_TRUE(order->line_up_delayed(0, &units[i], &units[i], dummies));
     }
-    unit *pick_for(unsigned hart, std::uint64_t &again) {
+    unit *pick_for(unsigned hart, bool &is_kept) {
         const choice c = order->pick_for(hart);
-        again = c.again;
+        is_kept = c.kept;
         return c.u;
     }
 };
@@ -259,53 +259,53 @@ TEST_P(by_descent, forgets_all_positions_when_another_order_comes) {
 }
 
 TEST_P(by_descent, keeps_what_a_hart_has_just_put_in_from_others_for_a_moment) {
-    std::uint64_t again = 0;
+    bool is_kept = false;
     add(0, nullptr, true);
     bool kept = false;
     for (int i = 0; i < 10'000 && !kept; ++i) { // this thread may have lost its core for the moment
         line_up(0);
         order->keep_for(3);
-        unit *const others = pick_for(1, again);
-        kept = !others && again != 0;
+        unit *const others = pick_for(1, is_kept);
+        kept = !others && is_kept;
         EXPECT_TRUE(others || order->has_work()) << "nobody may leave";
-        EXPECT_EQ(others ? others : pick_for(3, again), &units[0]);
-        EXPECT_EQ(again, 0U);
+        EXPECT_EQ(others ? others : pick_for(3, is_kept), &units[0]);
+        EXPECT_FALSE(is_kept);
     }
     EXPECT_TRUE(kept);
 }
 
 TEST_P(by_descent, leaves_what_its_hart_does_not_come_for_to_others) {
-    std::uint64_t again = 0;
+    bool is_kept = false;
     add(0, nullptr, true);
     line_up(0);
     order->keep_for(3);
     unit *taken = nullptr;
-    while (!taken) taken = pick_for(1, again);
+    while (!taken) taken = pick_for(1, is_kept);
     EXPECT_EQ(taken, &units[0]);
 }
 
 // Or threads that are all short would stay on one hart. It puts in and comes at once, as fast as it can.
 TEST_P(by_descent, keeps_not_each_one) {
-    std::uint64_t again = 0;
+    bool is_kept = false;
     add(0, nullptr, true);
     unsigned open = 0;
     for (int i = 0; i < 1000; ++i) {
         line_up(0);
         order->keep_for(3);
-        unit *u = pick_for(1, again);
+        unit *u = pick_for(1, is_kept);
         if (u) ++open;
-        if (!u) pick_for(3, again);
+        if (!u) pick_for(3, is_kept);
     }
     EXPECT_GE(open, 1000U / 64);
 }
 
 TEST_P(by_descent, keeps_nothing_left_of_which_somebody_comes) {
-    std::uint64_t again = 0;
+    bool is_kept = false;
     unit *const root = add(0, nullptr, true);
     add(1, root, true);
     line_up(0);
     order->keep_for(3);
     line_up(1);
-    EXPECT_EQ(pick_for(1, again), &units[1]);
-    EXPECT_EQ(pick_for(1, again), &units[0]);
+    EXPECT_EQ(pick_for(1, is_kept), &units[1]);
+    EXPECT_EQ(pick_for(1, is_kept), &units[0]);
 }
