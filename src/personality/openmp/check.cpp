@@ -131,7 +131,7 @@ void look_for_loop(const void *caller) noexcept {
              "comes to an ordered region at %s, in %s that it entered at %s: it may only be in a loop with the clause "
              "ordered",
              code_name(caller).text, name_of(around->kind), code_name(around->caller).text);
-    if (!around || around->in != t->task || !t->share || !t->share->loop.ordered)
+    if (!around || around->in != t->task || !t->share || !t->loop->ordered)
         stop(t, "comes to an ordered region at %s, which is not in a loop with the clause ordered",
              code_name(caller).text);
 }

@@ -1,4 +1,6 @@
 // Loops: numbering the iterations, the schedules, and ordered.
+#include "personality/openmp/loop.hpp"
+
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
 
@@ -32,9 +34,8 @@ bool next_fixed(thread *t, const loop &l, chunk &c) noexcept {
     return true;
 }
 
-bool next_dynamic(work_share *share, chunk &c) noexcept {
-    const loop &l = share->loop;
-    if (!share->wraps) [[likely]] {
+bool next_dynamic(const loop &l, work_share *share, chunk &c) noexcept {
+    if (!l.wraps) [[likely]] {
         c.begin = share->next.fetch_add(l.chunk, std::memory_order_relaxed);
         if (c.begin >= l.count) return false;
     } else {
@@ -49,8 +50,7 @@ bool next_dynamic(work_share *share, chunk &c) noexcept {
 }
 
 // What is left divided by the ranks, but not less than the chunk.
-bool next_guided(thread *t, work_share *share, chunk &c) noexcept {
-    const loop &l = share->loop;
+bool next_guided(const thread *t, const loop &l, work_share *share, chunk &c) noexcept {
     c.begin = share->next.load(std::memory_order_relaxed);
     do {
         if (c.begin >= l.count) return false;
@@ -63,14 +63,14 @@ bool next_guided(thread *t, work_share *share, chunk &c) noexcept {
     return true;
 }
 
-bool next_of(thread *t, work_share *share, chunk &c) noexcept {
-    switch (share->loop.kind) {
+bool next_of(thread *t, const loop &l, work_share *share, chunk &c) noexcept {
+    switch (l.kind) {
     case schedule_kind::dynamic:
-        return next_dynamic(share, c);
+        return next_dynamic(l, share, c);
     case schedule_kind::guided:
-        return next_guided(t, share, c);
+        return next_guided(t, l, share, c);
     default:
-        return share->loop.chunk ? next_fixed(t, share->loop, c) : next_block(t, share->loop, c);
+        return l.chunk ? next_fixed(t, l, c) : next_block(t, l, c);
     }
 }
 
@@ -120,28 +120,29 @@ void resolve_schedule(const thread *t, loop &l) noexcept {
     if (l.chunk > l.count) l.chunk = l.count ? l.count : 1;
 }
 
+void settle(const thread *t, unsigned ranks, loop &l) noexcept {
+    resolve_schedule(t, l);
+    // Every rank may overshoot by a chunk, and ask again once more.
+    l.wraps = l.chunk > (UINT64_MAX - l.count) / (2 * std::uint64_t{ranks} + 2);
+}
+
 void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &given) noexcept {
     share->loop = given;
-    resolve_schedule(t, share->loop);
-    const loop &l = share->loop;
-    // Every rank may overshoot by a chunk, and ask again once more.
-    share->wraps = l.chunk > (UINT64_MAX - l.count) / (2 * std::uint64_t{ranks} + 2);
-    share->next.store(0, std::memory_order_relaxed);
-    share->turn.store(0, std::memory_order_relaxed);
+    settle(t, ranks, share->loop);
 }
 
 bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept {
     work_share *share = t->share;
     if (!share) [[unlikely]]
         return false; // the region was cancelled
-    const loop &l = share->loop;
+    const loop &l = *t->loop;
     if (l.ordered && t->chunk_begin < t->chunk_end) {
         await_turn(t);
         share->turn.store(t->chunk_end, std::memory_order_release); // release[ordered-turn]
         share->changed.wake_all();
     }
     chunk c;
-    if (share->cancelled.load(std::memory_order_relaxed) || !next_of(t, share, c)) {
+    if (share->cancelled.load(std::memory_order_relaxed) || !next_of(t, l, share, c)) {
         t->chunk_begin = t->chunk_end = 0;
         return false;
     }
@@ -154,7 +155,7 @@ bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept {
 
 void await_turn(thread *t) noexcept {
     work_share *share = t->share;
-    if (!share || !share->loop.ordered || t->chunk_begin == t->chunk_end) return;
+    if (!share || !t->loop->ordered || t->chunk_begin == t->chunk_end) return;
     const std::uint64_t mine = t->chunk_begin;
     team *tm = t->team;
     share->changed.wait([=] {

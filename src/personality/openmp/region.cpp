@@ -61,6 +61,7 @@ template <bool watched> void rank_body(void *argument, unsigned rank) noexcept {
         show_affinity(t);
     if (tm->first_share) [[unlikely]] {
         t->share = tm->first_share;
+        t->loop = &tm->first_share->loop;
         t->trip = t->chunk_begin = t->chunk_end = 0;
         ++t->shares;
     }

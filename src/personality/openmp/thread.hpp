@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "personality/openmp/icv.hpp"
+#include "personality/openmp/loop.hpp"
 #include "personality/openmp/task.hpp"
 #include "personality/openmp/task_queue.hpp"
 #include "sync/wait_list.hpp"
@@ -53,6 +54,8 @@ struct alignas(64) thread {
 
     std::uint64_t trip = 0;                       // static schedule: how many chunks it had
     std::uint64_t chunk_begin = 0, chunk_end = 0; // of the iterations that it executes, for ordered and doacross
+    const openmp::loop *loop = nullptr;           // that it is in: the slot's, or its own
+    openmp::loop own_loop;                        // one of which each rank knows all
 
     unsigned number = 0;                 // of its own in the process; constant
     unsigned blas_ranks = 0;             // what it told OpenBLAS last (blas_caller.hpp)

@@ -42,30 +42,53 @@ work_share *ring_of(team *t) noexcept {
     return ring ? ring : make_ring(t);
 }
 
+// Leaves alone the lines that the construct did not need, which are in other ranks' caches.
 void empty_slot(work_share *share) noexcept {
-    std::free(share->memory);
-    std::free(share->doacross.progress);
-    share->memory = nullptr;
-    share->doacross.progress = nullptr;
-    std::free(share->doacross.inner);
-    share->doacross.inner = nullptr;
-    share->doacross.loops = nullptr;
-    share->reductions = nullptr;
+    doacross &d = share->doacross;
+    if (share->memory || share->reductions || d.progress || d.inner || d.loops) [[unlikely]] {
+        std::free(share->memory);
+        std::free(d.progress);
+        std::free(d.inner);
+        share->memory = nullptr;
+        share->reductions = nullptr;
+        d.progress = nullptr;
+        d.inner = nullptr;
+        d.loops = nullptr;
+    }
+    share->next.store(0, std::memory_order_relaxed);
     share->left.store(0, std::memory_order_relaxed);
     share->cancelled.store(false, std::memory_order_relaxed);
+    if (share->turn.load(std::memory_order_relaxed) != 0) share->turn.store(0, std::memory_order_relaxed);
+}
+
+} // namespace
+
+namespace {
+
+// The next construct's slot becomes t's, whatever its state.
+work_share *take_slot(thread *t) noexcept {
+    if (t->share) [[unlikely]] // that of a combined loop whose iterations the compiler dealt out itself
+        leave_share(t);
+    work_share *share = &ring_of(t->team)[t->shares++ % slots];
+    t->share = share;
+    t->loop = &share->loop;
+    t->trip = 0;
+    t->chunk_begin = t->chunk_end = 0;
+    return share;
+}
+
+// The former construct's slot is not free because a rank will never leave it, which has left the region.
+bool is_left_behind(const thread *t, const work_share *share, std::uint64_t construct) noexcept {
+    return t->team->cancelled.load(std::memory_order_relaxed) &&
+           share->state.load(std::memory_order_relaxed) < in_phase(construct, open);
 }
 
 } // namespace
 
 bool enter_share(thread *t) noexcept {
-    if (t->share) [[unlikely]] // that of a combined loop whose iterations the compiler dealt out itself
-        leave_share(t);
-    const std::uint64_t construct = t->shares++;
-    team *tm = t->team;
-    work_share *share = &ring_of(tm)[construct % slots];
-    t->share = share;
-    t->trip = 0;
-    t->chunk_begin = t->chunk_end = 0;
+    const std::uint64_t construct = t->shares;
+    work_share *share = take_slot(t);
+    const team *tm = t->team;
     for (;;) {
         std::uint64_t state = share->state.load(std::memory_order_acquire); // acquire[share-ready]
         if (state == in_phase(construct, ready)) return false;
@@ -81,12 +104,34 @@ bool enter_share(thread *t) noexcept {
             return now == in_phase(construct, ready) || now == in_phase(construct, open) ||
                    tm->cancelled.load(std::memory_order_relaxed);
         });
-        if (tm->cancelled.load(std::memory_order_relaxed) &&
-            share->state.load(std::memory_order_relaxed) < in_phase(construct, open)) {
-            t->share = nullptr; // a rank that has left the region will never leave the slot
+        if (is_left_behind(t, share, construct)) {
+            t->share = nullptr;
             return false;
         }
     }
+}
+
+void enter_loop(thread *t, const loop &given) noexcept {
+    if (given.kind == schedule_kind::runtime) {
+        if (enter_share(t)) {
+            fill_loop(t, t->size, t->share, given);
+            publish_share(t);
+        }
+        return;
+    }
+    const std::uint64_t construct = t->shares;
+    work_share *share = take_slot(t);
+    t->own_loop = given;
+    settle(t, t->size, t->own_loop);
+    t->loop = &t->own_loop;
+    const auto is_open = [=] {
+        return share->state.load(std::memory_order_acquire) >= in_phase(construct, open); // acquire[share-open]
+    };
+    if (is_open()) [[likely]]
+        return;
+    const team *tm = t->team;
+    share->changed.wait([=] { return is_open() || tm->cancelled.load(std::memory_order_relaxed); });
+    if (is_left_behind(t, share, construct)) t->share = nullptr;
 }
 
 void publish_share(thread *t) noexcept {
@@ -103,7 +148,7 @@ void leave_share(thread *t) noexcept {
 }
 
 void leave(team *tm, work_share *share) noexcept {
-    // In the phase `ready` of its construct as long as a rank has not left.
+    // In a phase of its construct as long as a rank has not left.
     const std::uint64_t construct = share->state.load(std::memory_order_relaxed) / in_phase(1, open);
     // The last one sees what all have done with the slot: acq_rel[share-left].
     if (share->left.fetch_add(1, std::memory_order_acq_rel) + 1 != tm->size) return;

@@ -6,31 +6,13 @@
 #include <cstdint>
 
 #include "core/spinlock.hpp"
-#include "personality/openmp/icv.hpp"
+#include "personality/openmp/loop.hpp"
 #include "sync/wait_list.hpp"
 
 namespace comity::openmp {
 
 struct team;
 struct thread;
-
-// A loop with its iterations numbered from 0 and its values as 64-bit patterns, so that signed and unsigned loops,
-// rising and falling ones, are one.
-struct loop {
-    std::uint64_t start = 0, end = 0,
-                  step = 1; // iteration i has the value start + i * step; `end` as the program gave it
-    std::uint64_t count = 0;
-    std::uint64_t chunk = 0; // 0: the kind's default
-    schedule_kind kind = schedule_kind::fixed;
-    bool ordered = false;
-    bool whole_chunks = false; // guided: only multiples of the chunk, but at the end
-};
-
-loop signed_loop(long start, long end, long step, schedule_kind kind, long chunk) noexcept;
-loop unsigned_loop(bool up, unsigned long long start, unsigned long long end, unsigned long long step,
-                   schedule_kind kind, unsigned long long chunk) noexcept;
-// schedule(runtime): takes kind and chunk from the task's variables.
-void resolve_schedule(const thread *t, loop &l) noexcept;
 
 // A loop of a doacross nest that the compiler does not number itself; both bounds belong to it.
 struct doacross_loop {
@@ -49,19 +31,21 @@ struct doacross {
 
 struct alignas(64) work_share {
     // 4 * construct + phase, where construct is the number of the construct that the slot is for. Whoever moves it from
-    // `open` to `filling` writes the fields below it and then publishes them by `ready`.
+    // `open` to `filling` writes the fields below it and then publishes them by `ready`. The lines after those are as
+    // new in an open slot.
     std::atomic<std::uint64_t> state{0};
     openmp::loop loop;
-    bool wraps = false; // a fetch_add on `next` could wrap around
     std::uintptr_t *reductions = nullptr;
     void *memory = nullptr; // zeroed, for the construct's own use; freed with it
     openmp::doacross doacross;
 
+    // What ranks write while they take iterations, and when they leave: then the line is theirs from their last look.
     alignas(64) std::atomic<std::uint64_t> next{0}; // dynamic, guided: the first iteration not given out
-    alignas(64) std::atomic<std::uint64_t> turn{
-        0};                        // ordered: the chunk that begins here may execute its ordered regions
-    std::atomic<unsigned> left{0}; // ranks that are done with it
+    std::atomic<unsigned> left{0};                  // ranks that are done with it
     std::atomic<bool> cancelled{false};
+
+    alignas(64) std::atomic<std::uint64_t> turn{
+        0}; // ordered: the chunk that begins here may execute its ordered regions
     sync::wait_list changed;
 };
 
@@ -69,6 +53,9 @@ struct alignas(64) work_share {
 // call publish_share. If the region was cancelled meanwhile: t->share is null and the result false. May switch.
 bool enter_share(thread *t) noexcept;
 void publish_share(thread *t) noexcept;
+// Enters a loop. One with schedule(runtime) the first rank fills in for all, whose variables may differ; of any other
+// each rank knows all by itself. May switch.
+void enter_loop(thread *t, const loop &given) noexcept;
 // Leaves the construct; its data is gone when the last rank has.
 void leave_share(thread *t) noexcept;
 void leave(team *tm, work_share *share) noexcept; // the same for a slot that is no longer t->share
@@ -86,7 +73,7 @@ bool take_single(thread *t) noexcept;
 
 // loop.cpp: the rank's next iterations, as values of the loop's variable: [from, to) rising, (to, from] falling.
 // False when there are none. May switch if the loop is ordered.
-// Fills a slot. The schedule comes from the variables of t's task if the loop leaves it to run time.
+// Fills a slot.
 void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &given) noexcept;
 bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept;
 // ordered: returns when all earlier iterations have passed. May switch.

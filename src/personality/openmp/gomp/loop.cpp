@@ -23,10 +23,7 @@ template <class T> bool next(T *from, T *to) noexcept {
 template <class T> bool start(const loop &l, T *from, T *to, ompt::place at) noexcept {
     thread *t = current();
     if (ompt::on()) ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, l.count, at);
-    if (enter_share(t)) {
-        fill_loop(t, t->size, t->share, l);
-        publish_share(t);
-    }
+    enter_loop(t, l);
     return next(from, to);
 }
 

@@ -52,10 +52,6 @@ void parallel_loop(region_function function, void *data, unsigned threads, const
     run_region(current(), r);
 }
 
-loop sections_loop(unsigned count) noexcept {
-    return signed_loop(1, static_cast<long>(count) + 1, 1, schedule_kind::dynamic, 1);
-}
-
 } // namespace
 
 #define PARALLEL_LOOP(NAME, KIND)                                                                                      \

@@ -16,14 +16,11 @@ unsigned next_section() noexcept {
 
 } // namespace
 
-// Sections are a loop from 1 to their number; 0 means that there are no more.
+// The number of a section; 0: there are no more.
 COMITY_GOMP unsigned GOMP_sections_start(unsigned count) noexcept {
     thread *t = current();
     if (ompt::on()) ompt::work(ompt::work_kind::sections, ompt::endpoint::begin, count, COMITY_OMPT_HERE);
-    if (enter_share(t)) {
-        fill_loop(t, t->size, t->share, signed_loop(1, static_cast<long>(count) + 1, 1, schedule_kind::dynamic, 1));
-        publish_share(t);
-    }
+    enter_loop(t, sections_loop(count));
     return next_section();
 }
 
@@ -32,8 +29,7 @@ COMITY_GOMP unsigned GOMP_sections2_start(unsigned count, std::uintptr_t *reduct
     if (ompt::on()) ompt::work(ompt::work_kind::sections, ompt::endpoint::begin, count, COMITY_OMPT_HERE);
     begin_extras(t, reductions);
     const bool first = enter_share(t);
-    if (first)
-        fill_loop(t, t->size, t->share, signed_loop(1, static_cast<long>(count) + 1, 1, schedule_kind::dynamic, 1));
+    if (first) fill_loop(t, t->size, t->share, sections_loop(count));
     join_extras(t, first, reductions, memory);
     if (first) publish_share(t);
     return next_section();

@@ -10,7 +10,7 @@ namespace comity::openmp {
 template <class T> [[gnu::always_inline]] inline T tell_chunk(T result, ompt::dispatch_kind kind) noexcept {
     const auto tell = [=](ompt::place) {
         const thread *t = self;
-        const loop &l = t->share->loop;
+        const loop &l = *t->loop;
         ompt::chunk(kind, l.start + t->chunk_begin * l.step, t->chunk_end - t->chunk_begin);
         return result;
     };

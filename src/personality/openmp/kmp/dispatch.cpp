@@ -68,29 +68,44 @@ void set_vector_schedule(const thread *t, loop &l, u64 width) noexcept {
     l.chunk = (share + width - 1) / width * width;
 }
 
-void set_schedule(const thread *t, loop &l, i32 schedule, i64 chunk) noexcept {
-    i32 plain = schedule & ~schedule_modifiers;
-    const bool merges = plain < no_merge_offset;
-    if (!merges) plain -= no_merge_offset;
-    l.ordered = plain >= ordered_static_chunked - 1;
-    if (l.ordered) plain -= ordered_offset;
+// The compiler's number for a schedule, taken apart.
+struct schedule_code {
+    i32 plain;
+    bool merges, ordered;
+
+    explicit schedule_code(i32 code) noexcept : plain(code & ~schedule_modifiers) {
+        merges = plain < no_merge_offset;
+        if (!merges) plain -= no_merge_offset;
+        ordered = plain >= ordered_static_chunked - 1;
+        if (ordered) plain -= ordered_offset;
+    }
+    bool is_at_run_time() const noexcept { return plain == at_run_time || plain == at_run_time_simd; }
+};
+
+void set_schedule(const thread *t, loop &l, const schedule_code &code, i64 chunk) noexcept {
+    l.ordered = code.ordered;
     bool takes_chunk;
-    l.kind = kind_of(plain, takes_chunk);
+    l.kind = kind_of(code.plain, takes_chunk);
     l.chunk = takes_chunk && chunk > 0 ? static_cast<u64>(chunk) : 0;
     if (l.kind == schedule_kind::runtime && !icv_of(t).schedule_given) l.kind = schedule_kind::fixed;
-    if (plain == static_balanced_chunked || plain == guided_simd || plain == at_run_time_simd)
+    if (code.plain == static_balanced_chunked || code.plain == guided_simd || code.plain == at_run_time_simd)
         set_vector_schedule(t, l, chunk > 1 ? static_cast<u64>(chunk) : 1);
-    if (t->size == 1 && merges && !l.ordered) { // all at once
+    if (t->size == 1 && code.merges && !l.ordered) { // all at once
         l.kind = schedule_kind::fixed;
         l.chunk = 0;
     }
 }
 
 void begin(thread *t, loop l, i32 schedule, i64 chunk) noexcept {
-    if (!enter_share(t)) return;
-    set_schedule(t, l, schedule, chunk);
-    fill_loop(t, t->size, t->share, l);
-    publish_share(t);
+    const schedule_code code(schedule);
+    if (!code.is_at_run_time()) {
+        set_schedule(t, l, code, chunk);
+        enter_loop(t, l);
+    } else if (enter_share(t)) { // by the first rank's variables
+        set_schedule(t, l, code, chunk);
+        fill_loop(t, t->size, t->share, l);
+        publish_share(t);
+    }
 }
 
 template <class T, class S> i32 next(i32 *last, T *lower, T *upper, S *stride) noexcept {
@@ -100,7 +115,7 @@ template <class T, class S> i32 next(i32 *last, T *lower, T *upper, S *stride) n
         leave_share(t);
         return 0;
     }
-    const loop &l = t->share->loop;
+    const loop &l = *t->loop;
     *lower = static_cast<T>(from);
     *upper = static_cast<T>(l.start + (t->chunk_end - 1) * l.step);
     if (stride) *stride = static_cast<S>(l.step);
@@ -140,7 +155,7 @@ void tell_begin(u64 count, ompt::place at) noexcept {
     const auto tell = [=](ompt::place p) {
         const thread *t = self;
         if (more)
-            ompt::chunk(ompt::dispatch_kind::loop_chunk, t->share->loop.start + t->chunk_begin * t->share->loop.step,
+            ompt::chunk(ompt::dispatch_kind::loop_chunk, t->loop->start + t->chunk_begin * t->loop->step,
                         t->chunk_end - t->chunk_begin);
         else
             ompt::work(ompt::work_kind::loop, ompt::endpoint::end, 0, p);
