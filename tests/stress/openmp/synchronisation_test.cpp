@@ -20,6 +20,8 @@ void *GOMP_single_copy_start();
 void GOMP_single_copy_end(void *);
 bool GOMP_loop_dynamic_start(long, long, long, long, long *, long *);
 bool GOMP_loop_dynamic_next(long *, long *);
+bool GOMP_loop_runtime_start(long, long, long, long *, long *);
+bool GOMP_loop_runtime_next(long *, long *);
 bool GOMP_loop_ordered_dynamic_start(long, long, long, long, long *, long *);
 bool GOMP_loop_ordered_dynamic_next(long *, long *);
 bool GOMP_loop_doacross_dynamic_start(unsigned, long *, long, long *, long *);
@@ -27,6 +29,9 @@ void GOMP_doacross_post(long *);
 void GOMP_doacross_wait(long, ...);
 void GOMP_loop_end();
 void GOMP_loop_end_nowait();
+unsigned GOMP_sections_start(unsigned);
+unsigned GOMP_sections_next();
+void GOMP_sections_end_nowait();
 void GOMP_ordered_start();
 void GOMP_ordered_end();
 void GOMP_task(void (*)(void *), void *, void (*)(void *, void *), long, long, bool, unsigned, void **, int, void *);
@@ -38,6 +43,7 @@ void GOMP_parallel_end();
 int omp_get_thread_num();
 int omp_get_num_threads();
 void omp_set_max_active_levels(int);
+void omp_set_schedule(unsigned kind, int chunk);
 }
 
 namespace {
@@ -123,6 +129,32 @@ TEST_P(openmp, loops_share_out_each_iteration_once_even_far_ahead_of_each_other)
             if (GOMP_loop_dynamic_start(0, 100, 1, 3, &from, &to)) do {
                     for (long i = from; i < to; ++i) ++ran[static_cast<unsigned>(100 * round + i)];
                 } while (GOMP_loop_dynamic_next(&from, &to));
+            GOMP_loop_end_nowait();
+        }
+    });
+    for (int r : ran) ASSERT_EQ(r, 1);
+}
+
+// The slots of the former two are nobody's to fill, that of the third is one rank's: the ranks' variables differ
+// (static: 1, dynamic: 2).
+TEST_P(openmp, constructs_of_all_kinds_follow_each_other_far_ahead) {
+    constexpr unsigned wide = 12;
+    std::vector<int> ran(3 * wide * rounds);
+    region(ranks, [&] {
+        const int mine = omp_get_thread_num();
+        for (unsigned round = 0; round < rounds; ++round) {
+            int *at = &ran[3 * wide * round];
+            long from, to;
+            if (GOMP_loop_dynamic_start(0, wide, 1, 1, &from, &to)) do {
+                    for (long i = from; i < to; ++i) ++at[i];
+                } while (GOMP_loop_dynamic_next(&from, &to));
+            GOMP_loop_end_nowait();
+            for (unsigned s = GOMP_sections_start(wide); s != 0; s = GOMP_sections_next()) ++at[wide + s - 1];
+            GOMP_sections_end_nowait();
+            omp_set_schedule((mine + static_cast<int>(round)) % 2 ? 1 : 2, 1 + mine);
+            if (GOMP_loop_runtime_start(0, wide, 1, &from, &to)) do {
+                    for (long i = from; i < to; ++i) ++at[2 * wide + i];
+                } while (GOMP_loop_runtime_next(&from, &to));
             GOMP_loop_end_nowait();
         }
     });
