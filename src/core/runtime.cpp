@@ -25,6 +25,8 @@
 
 namespace comity::core {
 
+constinit std::atomic<std::uint32_t> forks{1};
+
 void contexts_before_fork() noexcept;
 void contexts_after_fork() noexcept;
 
@@ -39,7 +41,6 @@ sys::once first_use;
 spinlock starting;
 bool has_fork_handlers = false; // written when the library is loaded, or at the first start if that comes before
 sys::thread_end adopted_thread_ends;
-std::atomic<std::uint32_t> forks{1};
 bool (*leaves_in_child)(const carrier *k) noexcept = nullptr; // written under `starting`
 std::uint64_t per_us = 1000;
 constexpr unsigned nobody_said = ~0U;
@@ -222,7 +223,6 @@ void ensure_started() noexcept {
         first_use.run(start);
 }
 
-std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
 std::uint64_t spin_ticks() noexcept { return spin.load(std::memory_order_relaxed); }
 std::uint64_t idle_spin_ticks() noexcept { return idle_spin.load(std::memory_order_relaxed); }
 void note_sleep(std::uint64_t ticks) noexcept {

@@ -4,6 +4,7 @@
 #include "core/carrier.hpp"
 #include "sys/shared.hpp"
 
+#include <atomic>
 #include <cstdint>
 
 namespace comity::core {
@@ -53,7 +54,8 @@ std::int64_t workers_cpu_ns() noexcept;
 void count_contexts(unsigned n) noexcept;
 
 // Counts the forks that lead to this process: what was made before the last one may have lost its kernel threads.
-COMITY_SHARED std::uint32_t generation() noexcept;
+extern COMITY_SHARED std::atomic<std::uint32_t> forks;
+inline std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
 
 // In the child of a fork a context for which leaves() is true is on no hart and in no scheduler any more
 // (stay_after_fork). One model's; before its first context.

@@ -1,5 +1,6 @@
 #include "personality/openmp/region.hpp"
 
+#include "core/runtime.hpp"
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/binding.hpp"
 #include "personality/openmp/region_memory.hpp"
@@ -52,6 +53,9 @@ void show_affinity(const thread *t) noexcept {
     print_affinity(nullptr, *t->team->abi);
 }
 
+// The process was forked in the region: the other ranks are the parent's.
+bool was_forked(const team *tm) noexcept { return tm->process != core::generation(); }
+
 // What a rank executes; `watched`: for a tool, too. Nothing may be thrown out of a region, as OpenMP has it: noexcept
 // ends the process then.
 template <bool watched> void rank_body(void *argument, unsigned rank) noexcept {
@@ -74,7 +78,7 @@ template <bool watched> void rank_body(void *argument, unsigned rank) noexcept {
     }
     if (t->share) [[unlikely]] // a combined loop that the compiler dealt out itself after all
         leave_share(t);
-    if (tm->gather) [[unlikely]]
+    if (tm->gather && !was_forked(tm)) [[unlikely]]
         barrier(t);
     else if (tm->makes_tasks.load(std::memory_order_relaxed)) [[unlikely]]
         while (run_a_task(t)) {
@@ -154,6 +158,7 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
     set(tm->group, r.group);
     if (process.inherits_modes) [[likely]]
         set(tm->modes, sys::float_modes());
+    set(tm->process, core::generation());
     inherit(t, tm);
     if (r.clause || t->team->further_ranks || tm->further_ranks) [[unlikely]]
         take_list(t, tm, r.clause);
@@ -177,7 +182,7 @@ bool tidy(team *tm, thread *first) noexcept {
     set(tm->singles, first->singles);
     if (tm->loop_cancelled.load(std::memory_order_relaxed)) [[unlikely]]
         tm->loop_cancelled.store(false, std::memory_order_relaxed);
-    if (tm->cancelled.load(std::memory_order_relaxed)) {
+    if (tm->cancelled.load(std::memory_order_relaxed) || was_forked(tm)) [[unlikely]] {
         // Ranks left from anywhere. The slots' numbers need not continue, only grow.
         for (unsigned i = 0; i < tm->size; ++i) {
             thread *t = tm->threads[i];

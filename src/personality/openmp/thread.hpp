@@ -94,6 +94,7 @@ struct alignas(64) team {
     std::uint64_t shares = 0, singles = 0; // where the ranks' counts start
     std::uint64_t modes = 0;               // of floating point, of who opened the region (sys/float_modes.hpp)
 
+    std::uint32_t process = 0;               // core::generation() when the region began
     const unsigned *further_ranks = nullptr; // of regions further in, by a list of num_threads: ends with 0
 
     // Constant.

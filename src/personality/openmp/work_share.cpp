@@ -61,10 +61,6 @@ void empty_slot(work_share *share) noexcept {
     if (share->turn.load(std::memory_order_relaxed) != 0) share->turn.store(0, std::memory_order_relaxed);
 }
 
-} // namespace
-
-namespace {
-
 // The next construct's slot becomes t's, whatever its state.
 work_share *take_slot(thread *t) noexcept {
     if (t->share) [[unlikely]] // that of a combined loop whose iterations the compiler dealt out itself
@@ -75,12 +71,6 @@ work_share *take_slot(thread *t) noexcept {
     t->trip = 0;
     t->chunk_begin = t->chunk_end = 0;
     return share;
-}
-
-// The former construct's slot is not free because a rank will never leave it, which has left the region.
-bool is_left_behind(const thread *t, const work_share *share, std::uint64_t construct) noexcept {
-    return t->team->cancelled.load(std::memory_order_relaxed) &&
-           share->state.load(std::memory_order_relaxed) < in_phase(construct, open);
 }
 
 } // namespace
@@ -104,8 +94,9 @@ bool enter_share(thread *t) noexcept {
             return now == in_phase(construct, ready) || now == in_phase(construct, open) ||
                    tm->cancelled.load(std::memory_order_relaxed);
         });
-        if (is_left_behind(t, share, construct)) {
-            t->share = nullptr;
+        if (tm->cancelled.load(std::memory_order_relaxed) &&
+            share->state.load(std::memory_order_relaxed) < in_phase(construct, open)) {
+            t->share = nullptr; // a rank that has left the region will never leave the slot
             return false;
         }
     }
@@ -131,7 +122,7 @@ void enter_loop(thread *t, const loop &given) noexcept {
         return;
     const team *tm = t->team;
     share->changed.wait([=] { return is_open() || tm->cancelled.load(std::memory_order_relaxed); });
-    if (is_left_behind(t, share, construct)) t->share = nullptr;
+    if (!is_open()) t->share = nullptr; // the region was cancelled
 }
 
 void publish_share(thread *t) noexcept {

@@ -32,7 +32,7 @@ struct doacross {
 struct alignas(64) work_share {
     // 4 * construct + phase, where construct is the number of the construct that the slot is for. Whoever moves it from
     // `open` to `filling` writes the fields below it and then publishes them by `ready`. The lines after those are as
-    // new in an open slot.
+    // new when a slot is opened.
     std::atomic<std::uint64_t> state{0};
     openmp::loop loop;
     std::uintptr_t *reductions = nullptr;

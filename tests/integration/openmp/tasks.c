@@ -290,6 +290,48 @@ static void data_of_a_task_is_aligned(void) {
     CHECK_EQUAL(wrong, 0);
 }
 
+/* The loops that come to the same place of the team's ring after a cancelled one are whole. */
+static void a_cancelled_loop_cancels_no_later_one(void) {
+    if (!omp_get_cancellation()) return;
+    enum { loops = 20, wide = 50 };
+    int ran[loops] = {0};
+#pragma omp parallel num_threads(threads)
+    for (int k = 0; k < loops; k++) {
+#pragma omp for schedule(dynamic)
+        for (int i = 0; i < wide; i++) {
+            if (k % 3 == 0) {
+#pragma omp cancel for
+            }
+#pragma omp atomic
+            ran[k]++;
+        }
+    }
+    for (int k = 0; k < loops; k++) CHECK_EQUAL(ran[k], k % 3 == 0 ? 0 : wide);
+}
+
+static void spend_time(void) {
+    for (volatile int i = 0; i < 100; i++) {
+    }
+}
+
+/* Who is many loops ahead of a rank that leaves the region does not wait for it. */
+static void who_is_far_ahead_leaves_a_cancelled_region(void) {
+    if (!omp_get_cancellation()) return;
+    for (int round = 0; round < 20; round++) {
+#pragma omp parallel num_threads(threads)
+        {
+            if (omp_get_thread_num() == 0) {
+                for (int i = 0; i < 1000 * (round % 3); i++) spend_time();
+#pragma omp cancel parallel
+            }
+            for (int k = 0; k < 30; k++) {
+#pragma omp for schedule(dynamic) nowait
+                for (int i = 0; i < threads; i++) spend_time();
+            }
+        }
+    }
+}
+
 static void cancellation_stops_early(void) {
     if (!omp_get_cancellation()) return;
     for (int round = 0; round < 20; round++) {
@@ -386,6 +428,8 @@ int main(int argc, char **argv) {
         variables_of_a_task_are_its_own();
         data_of_a_task_is_aligned();
         regions_open_inside_tasks();
+        a_cancelled_loop_cancels_no_later_one();
+        who_is_far_ahead_leaves_a_cancelled_region();
         cancellation_stops_early();
         tasks_of_an_old_region_have_a_whole_stack();
     }

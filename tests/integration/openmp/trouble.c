@@ -3,6 +3,7 @@
 #include "check.h"
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -43,6 +44,41 @@ static void fork_inside(void) {
         }
         CHECK_EQUAL(sum_in_region(4), 10);
     }
+}
+
+/* In the child the other rank is in a loop for good; the loops of its next regions have all their iterations. */
+static int counted_in_loops(void) {
+    for (int round = 0; round < 10; round++) {
+        atomic_int count = 0;
+#pragma omp parallel for num_threads(2) schedule(dynamic)
+        for (int i = 0; i < 8; i++) atomic_fetch_add(&count, 1);
+        if (atomic_load(&count) != 8) return 0;
+    }
+    return 1;
+}
+
+static void fork_beside_loop(void) {
+    atomic_int begun = 0, forked = 0;
+    pid_t child = -1;
+#pragma omp parallel num_threads(2)
+    {
+        const int first = omp_get_thread_num() == 0;
+        if (first) {
+            while (!atomic_load(&begun)) sched_yield();
+            child = fork();
+            atomic_store(&forked, 1);
+        }
+        if (!first || child != 0) {
+#pragma omp for schedule(dynamic) nowait
+            for (int i = 0; i < 8; i++) {
+                atomic_store(&begun, 1);
+                while (!atomic_load(&forked)) sched_yield();
+            }
+        }
+    }
+    if (child == 0) _exit(counted_in_loops() ? 0 : 1);
+    CHECK(child_is_well(child));
+    CHECK(counted_in_loops());
 }
 
 /* Ranks that have not begun, others that are ready to go on, and regions of theirs: in the child none of them does. */
@@ -343,6 +379,7 @@ int main(int argc, char **argv) {
         void (*run)(void);
     } all[] = {{"fork_outside", fork_outside},
                {"fork_inside", fork_inside},
+               {"fork_beside_loop", fork_beside_loop},
                {"fork_among_many", fork_among_many},
                {"fork_while_watched", fork_while_watched},
                {"fork_among_lists", fork_among_lists},

@@ -284,6 +284,9 @@ class regions(unittest.TestCase):
     def test_fork_inside_lets_the_child_open_regions(self):
         self.expect("fork_inside", OMP_MAX_ACTIVE_LEVELS="4")
 
+    def test_fork_beside_a_loop_leaves_the_child_whole_loops(self):
+        self.expect("fork_beside_loop")
+
     def test_fork_inside_leaves_the_other_ranks_to_the_parent(self):
         for seed in ("1", "2", "3"):
             for harts in ("2", "4"):

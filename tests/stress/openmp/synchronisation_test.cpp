@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ bool GOMP_loop_dynamic_start(long, long, long, long, long *, long *);
 bool GOMP_loop_dynamic_next(long *, long *);
 bool GOMP_loop_runtime_start(long, long, long, long *, long *);
 bool GOMP_loop_runtime_next(long *, long *);
+bool GOMP_loop_start(long, long, long, long, long, long *, long *, std::uintptr_t *, void **);
 bool GOMP_loop_ordered_dynamic_start(long, long, long, long, long *, long *);
 bool GOMP_loop_ordered_dynamic_next(long *, long *);
 bool GOMP_loop_doacross_dynamic_start(unsigned, long *, long, long *, long *);
@@ -135,30 +137,51 @@ TEST_P(openmp, loops_share_out_each_iteration_once_even_far_ahead_of_each_other)
     for (int r : ran) ASSERT_EQ(r, 1);
 }
 
-// The slots of the former two are nobody's to fill, that of the third is one rank's: the ranks' variables differ
-// (static: 1, dynamic: 2).
+// Five kinds of constructs and eight slots: each slot is every kind's in turn. Nobody fills those of plain loops and
+// sections; one rank fills those of loops whose schedule the ranks' variables say (static: 1, dynamic: 2; they differ),
+// and of those with memory for all.
 TEST_P(openmp, constructs_of_all_kinds_follow_each_other_far_ahead) {
-    constexpr unsigned wide = 12;
-    std::vector<int> ran(3 * wide * rounds);
+    constexpr unsigned wide = 12, kinds = 5;
+    std::vector<int> ran(kinds * wide * rounds);
+    std::vector<std::vector<long>> order(rounds); // of each round's ordered regions
+    std::atomic<int> memory_used_before{0};
     region(ranks, [&] {
         const int mine = omp_get_thread_num();
         for (unsigned round = 0; round < rounds; ++round) {
-            int *at = &ran[3 * wide * round];
+            int *at = &ran[kinds * wide * round];
             long from, to;
-            if (GOMP_loop_dynamic_start(0, wide, 1, 1, &from, &to)) do {
+            const auto take = [&](bool some, bool (*next)(long *, long *)) {
+                for (; some; some = next(&from, &to))
                     for (long i = from; i < to; ++i) ++at[i];
-                } while (GOMP_loop_dynamic_next(&from, &to));
-            GOMP_loop_end_nowait();
-            for (unsigned s = GOMP_sections_start(wide); s != 0; s = GOMP_sections_next()) ++at[wide + s - 1];
+                GOMP_loop_end_nowait();
+                at += wide;
+            };
+            take(GOMP_loop_dynamic_start(0, wide, 1, 1, &from, &to), GOMP_loop_dynamic_next);
+            for (unsigned s = GOMP_sections_start(wide); s != 0; s = GOMP_sections_next()) ++at[s - 1];
             GOMP_sections_end_nowait();
+            at += wide;
             omp_set_schedule((mine + static_cast<int>(round)) % 2 ? 1 : 2, 1 + mine);
-            if (GOMP_loop_runtime_start(0, wide, 1, &from, &to)) do {
-                    for (long i = from; i < to; ++i) ++at[2 * wide + i];
-                } while (GOMP_loop_runtime_next(&from, &to));
+            take(GOMP_loop_runtime_start(0, wide, 1, &from, &to), GOMP_loop_runtime_next);
+            void *memory = reinterpret_cast<void *>(ranks);
+            const bool some = GOMP_loop_start(0, wide, 1, 2, 1, &from, &to, nullptr, &memory);
+            memory_used_before += static_cast<char *>(memory)[mine]++;
+            take(some, GOMP_loop_dynamic_next);
+            for (bool more = GOMP_loop_ordered_dynamic_start(0, wide, 1, 1, &from, &to); more;
+                 more = GOMP_loop_ordered_dynamic_next(&from, &to))
+                for (long i = from; i < to; ++i) {
+                    GOMP_ordered_start();
+                    order[round].push_back(i);
+                    ++at[i];
+                    GOMP_ordered_end();
+                }
             GOMP_loop_end_nowait();
         }
     });
     for (int r : ran) ASSERT_EQ(r, 1);
+    std::vector<long> in_turn(wide);
+    std::iota(in_turn.begin(), in_turn.end(), 0);
+    for (const auto &o : order) ASSERT_EQ(o, in_turn);
+    EXPECT_EQ(memory_used_before, 0);
 }
 
 TEST_P(openmp, a_combined_loop_that_nobody_leaves_is_left_at_the_end) {
