@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Callable, Dict, List, Mapping, Sequence, Tuple, TypeVar
 
 from .model import Contender, is_subject
+from .plot import plain_numbers
 from .report import Results, judged_values
 
 Point = TypeVar("Point")
@@ -38,19 +39,6 @@ def curves_of(results: Results, contenders: Sequence[str], xs: Sequence[Point], 
     return {name: points for name, points in found.items() if points}
 
 
-def _plain_numbers(axis, base: int = 10) -> None:
-    """40 and 1,000, not powers, at the ticks of a logarithmic axis; between powers as many as there is room for."""
-    from matplotlib.ticker import FuncFormatter, LogFormatter
-
-    class Between(LogFormatter):
-        def __call__(self, x, pos=None):
-            return f"{x:,.6g}" if super().__call__(x, pos) else ""
-
-    axis.set_major_formatter(FuncFormatter(lambda x, pos: f"{x:,.6g}"))
-    axis.set_minor_formatter(Between(base=base, labelOnlyBase=False, minor_thresholds=(2, 0.5)))
-    axis.set_tick_params(which="both", labelsize=7)
-
-
 def _draw_panel(axes, panel: Panel, contenders: Mapping[str, Contender]) -> None:
     for place, (name, points) in enumerate(panel.curves.items()):
         ours = is_subject(name)
@@ -61,9 +49,9 @@ def _draw_panel(axes, panel: Panel, contenders: Mapping[str, Contender]) -> None
         axes.plot(*zip(*panel.ideal), label="Ideal", linewidth=1, linestyle="--", color="black")
     if panel.log_base:
         axes.set_xscale("log", base=panel.log_base)
-        _plain_numbers(axes.xaxis, panel.log_base)
+        plain_numbers(axes.xaxis, panel.log_base)
     axes.set_yscale("log")
-    _plain_numbers(axes.yaxis)
+    plain_numbers(axes.yaxis)
     axes.set_title(panel.title, fontsize=9)
     axes.set_xlabel(panel.x_label, fontsize=8)
     axes.set_ylabel(panel.y_label, fontsize=8)

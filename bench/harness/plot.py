@@ -53,6 +53,22 @@ def draw(path: Path, suite: Suite, contenders: Mapping[str, Contender], results:
     return _draw_dots(path, heading, axis.format(contenders[suite.baseline].title) if rows else "", rows, names, colours, contenders)
 
 
+def plain_numbers(axis, base: int = 10, unit: str = "") -> None:
+    """40 and 1,000, not powers, at the ticks of a logarithmic axis; between powers as many as there is room for."""
+    from matplotlib.ticker import FuncFormatter, LogFormatter
+
+    def plain(x, _=None) -> str:
+        return f"{x:,.6g}{unit}"
+
+    class Between(LogFormatter):
+        def __call__(self, x, pos=None):
+            return plain(x) if super().__call__(x, pos) else ""
+
+    axis.set_major_formatter(FuncFormatter(plain))
+    axis.set_minor_formatter(Between(base=base, labelOnlyBase=False, minor_thresholds=(2, 0.5)))
+    axis.set_tick_params(which="both", labelsize=7)
+
+
 def _draw_dots(path: Path, heading: str, axis: str, rows: Sequence[Tuple[str, Mapping[str, float]]], names: Sequence[str],
                colours: Mapping[str, str], contenders: Mapping[str, Contender]) -> bool:
     try:
@@ -71,12 +87,12 @@ def _draw_dots(path: Path, heading: str, axis: str, rows: Sequence[Tuple[str, Ma
         axes.scatter(*zip(*points), s=36, marker=MARKERS[number % len(MARKERS)], color=colours[name], edgecolors="white", linewidths=0.4,
                      label=contenders[name].title, zorder=3)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}×")
     axes.set_yticks(range(len(rows)), [title for title, _ in rows], fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", color="#e4e4e4", linewidth=0.8)
     axes.axvline(1, color="black", linewidth=0.8)
     axes.tick_params(labelsize=8)
+    plain_numbers(axes.xaxis, unit="×")
     axes.set_xlabel(axis, fontsize=8)
     axes.set_title(heading, fontsize=9)
     axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
