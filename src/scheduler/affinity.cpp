@@ -13,7 +13,6 @@ namespace {
 
 // How long a hart waits, when only one that is elsewhere may run what there is, before it looks again.
 constexpr std::int64_t nap_ns = 250'000;
-const std::atomic<std::uint32_t> nobody_wakes{0};
 
 void go_on(void *self, void *) { static_cast<work_stealing *>(self)->next(core::current_carrier()); }
 
@@ -113,7 +112,7 @@ bool work_stealing::stays_for_kept(carrier *k, slot &own) noexcept {
     if (parent == &base() && base().pressed_by_others(this))
         core::give_way(k); // wants a hart again, and stands in line
     own.here.store(true, std::memory_order_relaxed);
-    static_cast<void>(sys::futex_wait_for(nobody_wakes, 0, nap_ns));
+    sys::nap(nap_ns);
     return true;
 }
 

@@ -20,11 +20,7 @@ using core::waiter;
 namespace {
 
 // Of a thread that nobody can wake, for want of memory to adopt it.
-void nap() noexcept {
-    constexpr std::int64_t ns = 1'000'000;
-    const std::atomic<std::uint32_t> nothing{0};
-    (void)sys::futex_wait_for(nothing, 0, ns);
-}
+void nap() noexcept { sys::nap(1'000'000); }
 
 bool look_until(bool (*ready)(void *) noexcept, void *arg, std::int64_t deadline) noexcept {
     bool good = false;

@@ -1,5 +1,6 @@
 #include "sys/core_demand.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -40,14 +41,34 @@ bool is_still_ours() noexcept {
     return ::syscall(SYS_fstat, demand.fd, &now) == 0 && now.st_dev == demand.device && now.st_ino == demand.file;
 }
 
-bool read_demand() noexcept {
+std::int64_t runnable_in(const char *loadavg) noexcept {
+    const char *at = loadavg;
+    for (int averages = 0; at && averages < 3; ++averages)
+        if ((at = std::strchr(at, ' '))) ++at;
+    std::int64_t runnable = 0;
+    const bool is_told = at && read_number(at, runnable, &at) && *at == '/' && runnable > 0; // who reads is one of them
+    return is_told ? runnable : 0;
+}
+
+// How many threads are runnable; 0: it cannot be told.
+std::int64_t read_demand() noexcept {
     const errno_kept kept;
-    if (!is_still_ours()) return true; // the program has closed it, and the number may be that of a file of its own
+    if (!is_still_ours()) return 0; // the program has closed it, and the number may be that of a file of its own
     char text[128];
     const long length = ::syscall(SYS_pread64, demand.fd, text, sizeof text - 1, 0);
-    if (length <= 0) return true;
+    if (length <= 0) return 0;
     text[length] = '\0';
-    return are_more_runnable(text, demand.cores);
+    return runnable_in(text);
+}
+
+// How many were runnable lately, in 256ths; written by who reads. It takes several looks to change it much, however far
+// they are apart, since a thread may just have been woken for a moment.
+constinit std::atomic<std::int64_t> usual{0};
+void note_usual(std::int64_t runnable, std::int64_t since_last_ns) noexcept {
+    constexpr std::int64_t forgotten_ns = 50'000'000, horizon_ns = 2'000'000, most = 64;
+    const std::int64_t before = since_last_ns > forgotten_ns ? 0 : usual.load(std::memory_order_relaxed);
+    const std::int64_t weight = std::min(since_last_ns * 256 / horizon_ns, most);
+    usual.store(before + (runnable * 256 - before) * weight / 256, std::memory_order_relaxed);
 }
 
 } // namespace
@@ -75,19 +96,25 @@ bool are_cores_short() noexcept {
     if (now - last < valid_ns) return last & 1;
     if (is_read.exchange(true, std::memory_order_acquire)) // acquire[core-demand-read]
         return (last & 1) || now - last > 100 * valid_ns;  // the parent's, in the child of a fork: for ever
-    const bool is_short = read_demand();
+    const std::int64_t runnable = read_demand();
+    note_usual(runnable, now - last);
+    const bool is_short = runnable == 0 || runnable > demand.cores;
     answer.store(now | is_short, std::memory_order_relaxed);
     is_read.store(false, std::memory_order_release); // release[core-demand-read]
     return is_short;
 }
 
+bool have_cores_been_short() noexcept {
+    constexpr std::int64_t nearly_one = 192;
+    if (!is_watched.load(std::memory_order_acquire)) return false; // acquire[core-demand]
+    (void)are_cores_short();
+    const bool is_known = now_ns() - answer.load(std::memory_order_relaxed) < 100 * valid_ns;
+    return is_known && usual.load(std::memory_order_relaxed) > std::int64_t{demand.cores} * 256 + nearly_one;
+}
+
 bool are_more_runnable(const char *loadavg, unsigned cores) noexcept {
-    const char *at = loadavg;
-    for (int averages = 0; at && averages < 3; ++averages)
-        if ((at = std::strchr(at, ' '))) ++at;
-    std::int64_t runnable = 0;
-    const bool is_told = at && read_number(at, runnable, &at) && *at == '/' && runnable > 0; // who reads is one of them
-    return !is_told || runnable > cores;
+    const std::int64_t runnable = runnable_in(loadavg);
+    return runnable == 0 || runnable > cores;
 }
 
 } // namespace comity::sys

@@ -2,6 +2,8 @@
 // open from the start, since one that is opened for a moment takes the number that the program expects for its next.
 #pragma once
 
+#include "sys/shared.hpp"
+
 namespace comity::sys {
 
 // Once, before the program's threads can be many. Without it are_cores_short is true, and where it cannot be known: the
@@ -13,7 +15,10 @@ void watch_core_demand() noexcept;
 // errno is kept.
 bool are_cores_short() noexcept;
 
-// The same of what /proc/loadavg says: three averages, then RUNNABLE/ALL. For the tests.
+// The same on the average over the last milliseconds, not only for a moment; false where it cannot be told.
+COMITY_SHARED bool have_cores_been_short() noexcept;
+
+// are_cores_short by what /proc/loadavg says: three averages, then RUNNABLE/ALL. For the tests.
 bool are_more_runnable(const char *loadavg, unsigned cores) noexcept;
 
 } // namespace comity::sys

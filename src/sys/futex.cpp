@@ -85,4 +85,9 @@ int futex_wake(const std::atomic<std::uint32_t> &word, int count) noexcept {
     return woken > 0 ? static_cast<int>(woken) : 0;
 }
 
+void nap(std::int64_t duration) noexcept {
+    const std::atomic<std::uint32_t> nobody_wakes{0};
+    static_cast<void>(futex_wait_for(nobody_wakes, 0, duration));
+}
+
 } // namespace comity::sys

@@ -141,9 +141,8 @@ bool contexts_were_missing() noexcept { return missing.load(std::memory_order_re
 context *await_context(const thread *t, carrier *k) noexcept {
     missing.store(true, std::memory_order_relaxed);
     constexpr std::int64_t tries = 100, between_ns = 10'000'000;
-    const std::atomic<std::uint32_t> nobody_wakes{0};
     for (std::int64_t i = 0; i < tries; ++i) {
-        (void)sys::futex_wait_for(nobody_wakes, 0, between_ns);
+        sys::nap(between_ns);
         int error = 0;
         if (context *c = take_context(t, k, error)) return c;
     }

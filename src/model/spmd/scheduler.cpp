@@ -8,6 +8,8 @@
 #include "core/runtime.hpp"
 #include "model/spmd/team_impl.hpp"
 #include "sys/cache.hpp"
+#include "sys/core_demand.hpp"
+#include "sys/futex.hpp"
 #include "sys/message.hpp"
 
 #include <algorithm>
@@ -298,7 +300,7 @@ void team::step(carrier *k, bool child_first) noexcept {
 // left there until two looks have found the same ones: then their hart is busy with another one. As long as they are
 // gone by then looks become rare, for each takes away a line that the other hart is about to write.
 team::outcome team::linger(carrier *k) noexcept {
-    const slot &own = slots_[k->carried->id];
+    slot &own = slots_[k->carried->id];
     const std::uint64_t most = core::spin_ticks();
     std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0, pause = hand_over_ / 2;
     for (unsigned i = 1;; ++i) {
@@ -321,7 +323,27 @@ team::outcome team::linger(carrier *k) noexcept {
             looked = now;
         }
         if (now - from > most) return outcome::leave;
+        if (i % 32 == 0 && nap_if_cores_are_short(own, now)) from = sys::ticks();
     }
+}
+
+// Where other processes want the cores, a hart that spins for the next region takes one from who would work, and one
+// that has a rank of it may lose its core in the middle, for milliseconds. So it sleeps a little instead, present as
+// ever: the master takes the ranks back that he dealt to it. Ranks that wait for each other in their own way cannot be
+// run by one hart: if a region has begun meanwhile and no other after it, and still has ranks here, it waited for this
+// hart, which then does not sleep for a while. True: regions went on meanwhile.
+bool team::nap_if_cores_are_short(slot &own, std::uint64_t now) noexcept {
+    constexpr std::uint64_t nap_us = 400, after_miss_us = 20'000;
+    if (own.missed_at != 0 && now - own.missed_at < after_miss_us * core::ticks_per_us()) return false;
+    if (!sys::have_cores_been_short()) return false;
+    const std::uint64_t before = own.range.load(std::memory_order_relaxed);
+    core::note_asleep();
+    sys::nap(static_cast<std::int64_t>(nap_us) * 1000);
+    core::note_awake();
+    const std::uint64_t after = own.range.load(std::memory_order_relaxed);
+    const std::uint32_t begun = slot::regions_between(before, after);
+    if (slot::count(after) != 0 && begun <= 1) own.missed_at = sys::ticks();
+    return begun != 0;
 }
 
 // The ranks in some other slot, or in a team that is offered; 0: there are none. `sum` changes with every region.

@@ -44,6 +44,7 @@ struct alignas(64) slot {
     void *last_arg = nullptr;
     std::uint64_t came_at = 0;
     bool insisted = false;
+    std::uint64_t missed_at = 0; // ticks: a region waited while the hart napped
     // Written by the owner, read by masters at each start: the hart is in this team; it is in the team or below it,
     // and looks at all offers before it goes (of topmost teams); where it runs ranks of this team (places.cpp).
     alignas(64) std::atomic<bool> present{false};
@@ -67,6 +68,10 @@ struct alignas(64) slot {
     // Other ranks of the same region as r's.
     static std::uint64_t part(std::uint64_t r, std::uint32_t b, std::uint32_t e) noexcept {
         return (r & ~((std::uint64_t{1} << 48) - 1)) | std::uint64_t{e} << 24 | b;
+    }
+    // How many regions began between two values of one slot, as far as they had ranks in it.
+    static std::uint32_t regions_between(std::uint64_t before, std::uint64_t after) noexcept {
+        return static_cast<std::uint32_t>((after >> 48) - (before >> 48)) & 0x3fff;
     }
     static std::uint64_t no_ranks_of(std::uint32_t region) noexcept { return std::uint64_t{region & 0x3fff} << 48; }
     static void set(std::atomic<bool> &flag, bool is) noexcept {
@@ -227,6 +232,7 @@ private:
     bool has_calls(carrier *k) noexcept;
     enum class outcome : std::uint8_t { leave, look, insist };
     outcome linger(carrier *k) noexcept;
+    bool nap_if_cores_are_short(slot &own, std::uint64_t now) noexcept;
     std::uint64_t left_by_others(const carrier *k, std::uint64_t &sum) noexcept;
     std::atomic<std::uint32_t> &pace() noexcept { return pace_[code_.load(std::memory_order_relaxed)]; }
     // So many ranks of this region are done sooner by the hart that has them than if another one took half of them.

@@ -91,8 +91,7 @@ void *observe(void *) {
             static_cast<void>(sys::futex_wait(observing, 0));
             continue;
         }
-        static const std::atomic<std::uint32_t> never{0};
-        static_cast<void>(sys::futex_wait_for(never, 0, period_ns));
+        sys::nap(period_ns);
         const std::int64_t now = sys::now_ns(), until = paused_until.load(std::memory_order_relaxed);
         bool changed = look(now);
         if (until != 0 && now >= until) {

@@ -61,6 +61,7 @@ TEST(core_demand, is_high_where_it_cannot_be_told) {
                              "a b c d e", "0.00 0.00 0.00 0/0 0"})
         EXPECT_TRUE(are_more_runnable(text, 2)) << text;
     EXPECT_EXIT(std::_Exit(are_cores_short() ? 0 : 1), testing::ExitedWithCode(0), ""); // nobody watches
+    EXPECT_EXIT(std::_Exit(have_cores_been_short() ? 1 : 0), testing::ExitedWithCode(0), "");
 }
 
 TEST(core_demand, is_high_while_more_threads_compute_than_there_are_cores) {
@@ -72,7 +73,9 @@ TEST(core_demand, is_high_while_more_threads_compute_than_there_are_cores) {
             while (!over) {
             }
         });
-    for (bool seen = false; !seen;) seen = are_cores_short(); // else the test's time is up
+    // Else the test's time is up.
+    for (bool seen = false; !seen;) seen = are_cores_short();
+    for (bool seen = false; !seen;) seen = have_cores_been_short();
     over = true;
     for (std::thread &t : busy) t.join();
 }
