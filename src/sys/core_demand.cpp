@@ -67,7 +67,7 @@ constinit std::atomic<std::int64_t> usual{0};
 void note_usual(std::int64_t runnable, std::int64_t since_last_ns) noexcept {
     constexpr std::int64_t forgotten_ns = 50'000'000, horizon_ns = 2'000'000, most = 64;
     const std::int64_t before = since_last_ns > forgotten_ns ? 0 : usual.load(std::memory_order_relaxed);
-    const std::int64_t weight = std::min(since_last_ns * 256 / horizon_ns, most);
+    const std::int64_t weight = std::min(std::min(since_last_ns, horizon_ns) * 256 / horizon_ns, most);
     usual.store(before + (runnable * 256 - before) * weight / 256, std::memory_order_relaxed);
 }
 
