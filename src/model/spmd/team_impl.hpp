@@ -232,7 +232,7 @@ private:
     bool has_calls(carrier *k) noexcept;
     enum class outcome : std::uint8_t { leave, look, insist };
     outcome linger(carrier *k) noexcept;
-    bool nap_if_cores_are_short(slot &own, std::uint64_t now) noexcept;
+    bool nap_if_cores_are_short(carrier *k, slot &own, std::uint64_t now) noexcept;
     std::uint64_t left_by_others(const carrier *k, std::uint64_t &sum) noexcept;
     std::atomic<std::uint32_t> &pace() noexcept { return pace_[code_.load(std::memory_order_relaxed)]; }
     // So many ranks of this region are done sooner by the hart that has them than if another one took half of them.
