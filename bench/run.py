@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, List, NoReturn, Sequence
+from typing import Dict, List, NoReturn, Sequence, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -152,8 +152,10 @@ def run_together(cases: Sequence[Case]) -> List[List[Case]]:
     return list(groups.values())
 
 
-def measure_all(session: Session, cases: Sequence[Case], transfers: List[float]) -> report.Results:
+def measure_all(session: Session, cases: Sequence[Case]) -> Tuple[report.Results, List[float]]:
+    """What the cases gave, and a cache line's time before each row."""
     results: report.Results = {}
+    transfers: List[float] = []
     groups = run_together(cases)
     for number, group in enumerate(groups, 1):
         transfers += measure_transfer(session.settings.programs)
@@ -165,7 +167,7 @@ def measure_all(session: Session, cases: Sequence[Case], transfers: List[float])
                 setting = f" [{outcome.variant}]" if outcome.trial else ""
                 row = f"{case.title}: " if len(group) > 1 else ""
                 say(f"    {row}{session.contenders[name].title}{setting}: {report.cell(outcome)} {case.unit}")
-    return results
+    return results, transfers
 
 
 def write_documents(suite: Suite, contenders: Dict[str, Contender], results: report.Results, conditions: Dict[str, str]) -> None:
@@ -203,8 +205,7 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     settings = Settings(programs, given.repeats, given.quick, rate, instructions.available(), given.prefix, given.patience)
     if not settings.count_instructions:
         say("perf may not count instructions here, so they are left out")
-    transfers: List[float] = []
-    results = measure_all(Session(settings, contenders, say, NOW.show), cases, transfers)
+    results, transfers = measure_all(Session(settings, contenders, say, NOW.show), cases)
     NOW.clear()
     between_cores = {"a cache line from core to core": machine.describe_transfers(transfers)}
     conditions.update(between_cores)

@@ -88,7 +88,7 @@ struct unit_scheduler : core::sched {
         std::atomic<unsigned> turns{0}; // how often the hart chose what to run; written by it
         unsigned ready_turn = 0;        // at which turn a context that was ready went on; the hart's
         std::uint64_t entered_at = 0;   // ticks; the hart's
-        unsigned nap_us = 1;            // how long the hart waits before it looks into an order again; the hart's
+        unsigned wait_us = 1;           // how long the hart waits before it looks into an order again; the hart's
         // By descent: how many bytes the hart's thread may still allocate; the hart's.
         std::atomic<std::int64_t> allowance{0};
         alignas(64) core::spinlock lock;

@@ -166,9 +166,9 @@ unit *work_stealing::pick(slot &own) noexcept {
         const choice next = order ? order->pick_for(own.hart) : choice{.u = p ? p->pick() : nullptr};
         if (next.renews) own.allowance.store(order->quota, std::memory_order_relaxed);
         own.lock.unlock();
-        if (next.u) own.nap_us = 1;
+        if (next.u) own.wait_us = 1;
         if (next.u || !next.kept || looks == most_looks) return next.u ? next.u : take_spare();
-        nap_between_looks(own);
+        wait_between_looks(own);
     }
 }
 

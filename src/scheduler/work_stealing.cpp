@@ -478,11 +478,11 @@ void work_stealing::leave_if_surplus(carrier *k) noexcept {
 
 // Whoever puts a unit into an order, or takes one out, writes what a searcher looks at: one that looks all the time
 // makes each creation of a short thread twice as long. So one that finds nothing looks less and less often.
-void work_stealing::nap_between_looks(slot &own) noexcept {
+void work_stealing::wait_between_looks(slot &own) noexcept {
     constexpr unsigned longest_us = 8;
-    const std::uint64_t from = sys::ticks(), length = own.nap_us * core::ticks_per_us();
+    const std::uint64_t from = sys::ticks(), length = own.wait_us * core::ticks_per_us();
     while (sys::ticks() - from < length) sys::cpu_relax();
-    own.nap_us = std::min(2 * own.nap_us, longest_us);
+    own.wait_us = std::min(2 * own.wait_us, longest_us);
 }
 
 // A hart of a root waits a little before it leaves: new work mostly follows soon. Meanwhile it is a searcher, so nobody
@@ -494,7 +494,7 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     for (unsigned i = 0; !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
         core::look_for_input(i);
         if (has_work(k) || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
-        in_order() ? nap_between_looks(*work_of(k)) : sys::cpu_relax();
+        in_order() ? wait_between_looks(*work_of(k)) : sys::cpu_relax();
     }
     searchers_.fetch_sub(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]

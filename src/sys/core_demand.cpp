@@ -50,6 +50,8 @@ std::int64_t runnable_in(const char *loadavg) noexcept {
     return is_told ? runnable : 0;
 }
 
+bool are_too_many(std::int64_t runnable, unsigned cores) noexcept { return runnable == 0 || runnable > cores; }
+
 // How many threads are runnable; 0: it cannot be told.
 std::int64_t read_demand() noexcept {
     const errno_kept kept;
@@ -98,7 +100,7 @@ bool are_cores_short() noexcept {
         return (last & 1) || now - last > 100 * valid_ns;  // the parent's, in the child of a fork: for ever
     const std::int64_t runnable = read_demand();
     note_usual(runnable, now - last);
-    const bool is_short = runnable == 0 || runnable > demand.cores;
+    const bool is_short = are_too_many(runnable, demand.cores);
     answer.store(now | is_short, std::memory_order_relaxed);
     is_read.store(false, std::memory_order_release); // release[core-demand-read]
     return is_short;
@@ -108,13 +110,12 @@ bool have_cores_been_short() noexcept {
     constexpr std::int64_t nearly_one = 192;
     if (!is_watched.load(std::memory_order_acquire)) return false; // acquire[core-demand]
     (void)are_cores_short();
-    const bool is_known = now_ns() - answer.load(std::memory_order_relaxed) < 100 * valid_ns;
-    return is_known && usual.load(std::memory_order_relaxed) > std::int64_t{demand.cores} * 256 + nearly_one;
+    return usual.load(std::memory_order_relaxed) > std::int64_t{demand.cores} * 256 + nearly_one &&
+           now_ns() - answer.load(std::memory_order_relaxed) < 100 * valid_ns; // else nobody has looked since
 }
 
 bool are_more_runnable(const char *loadavg, unsigned cores) noexcept {
-    const std::int64_t runnable = runnable_in(loadavg);
-    return runnable == 0 || runnable > cores;
+    return are_too_many(runnable_in(loadavg), cores);
 }
 
 } // namespace comity::sys

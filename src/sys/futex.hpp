@@ -38,9 +38,9 @@ COMITY_SHARED wait_result futex_wait_cancellable(const std::atomic<std::uint32_t
 // Wakes at most `count` threads that sleep on the word; returns how many. Also from a signal handler. The word may have
 // been freed meanwhile: then at worst somebody else wakes for no reason.
 COMITY_SHARED int futex_wake(const std::atomic<std::uint32_t> &word, int count = 1) noexcept;
+inline int futex_wake_all(const std::atomic<std::uint32_t> &word) noexcept { return futex_wake(word, INT32_MAX); }
 
 // The calling kernel thread sleeps for so long, in nanoseconds; nobody wakes it.
 COMITY_SHARED void nap(std::int64_t duration) noexcept;
-inline int futex_wake_all(const std::atomic<std::uint32_t> &word) noexcept { return futex_wake(word, INT32_MAX); }
 
 } // namespace comity::sys

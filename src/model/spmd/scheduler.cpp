@@ -300,7 +300,7 @@ void team::step(carrier *k, bool child_first) noexcept {
 // left there until two looks have found the same ones: then their hart is busy with another one. As long as they are
 // gone by then looks become rare, for each takes away a line that the other hart is about to write.
 team::outcome team::linger(carrier *k) noexcept {
-    slot &own = slots_[k->carried->id];
+    const slot &own = slots_[k->carried->id];
     const std::uint64_t most = core::spin_ticks();
     std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0, pause = hand_over_ / 2;
     for (unsigned i = 1;; ++i) {
@@ -323,7 +323,7 @@ team::outcome team::linger(carrier *k) noexcept {
             looked = now;
         }
         if (now - from > most) return outcome::leave;
-        if (i % 32 == 0 && seen == 0 && nap_if_cores_are_short(k, own, now)) from = sys::ticks();
+        if (i % 32 == 0 && seen == 0 && nap_if_cores_are_short(k, now)) from = sys::ticks();
     }
 }
 
@@ -332,16 +332,18 @@ team::outcome team::linger(carrier *k) noexcept {
 // ever: the master takes the ranks back that he dealt to it. Ranks that wait for each other in their own way cannot be
 // run by one hart: if a region has begun meanwhile and no other after it, and still has ranks here, it waited for this
 // hart, which then does not sleep for a while. True: regions went on meanwhile.
-bool team::nap_if_cores_are_short(carrier *k, slot &own, std::uint64_t now) noexcept {
-    constexpr std::uint64_t nap_us = 400, after_miss_us = 20'000;
-    if (own.missed_at != 0 && now - own.missed_at < after_miss_us * core::ticks_per_us()) return false;
+bool team::nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept {
+    constexpr std::uint64_t after_miss_us = 20'000;
+    constexpr std::int64_t nap_ns = 400'000;
     if (k->adopted) return false; // in its own join: it sleeps at home, where who ends last wakes it
+    slot &own = slots_[k->carried->id];
+    if (own.missed_at != 0 && now - own.missed_at < after_miss_us * core::ticks_per_us()) return false;
     if (!sys::have_cores_been_short()) return false;
     for (unsigned i = 0; i < base().hart_count(); ++i) // a gang would have its ranks promoted
         if (slots_[i].range.load(std::memory_order_relaxed) & slot::gang) return false;
     const std::uint64_t before = own.range.load(std::memory_order_relaxed);
     core::note_asleep();
-    sys::nap(static_cast<std::int64_t>(nap_us) * 1000);
+    sys::nap(nap_ns);
     core::note_awake();
     const std::uint64_t after = own.range.load(std::memory_order_relaxed);
     const std::uint32_t begun = slot::regions_between(before, after);

@@ -69,7 +69,7 @@ struct alignas(64) slot {
     static std::uint64_t part(std::uint64_t r, std::uint32_t b, std::uint32_t e) noexcept {
         return (r & ~((std::uint64_t{1} << 48) - 1)) | std::uint64_t{e} << 24 | b;
     }
-    // How many regions began between two values of one slot, as far as they had ranks in it.
+    // How many regions later than that of `before` is that of `after`, modulo 16,384.
     static std::uint32_t regions_between(std::uint64_t before, std::uint64_t after) noexcept {
         return static_cast<std::uint32_t>((after >> 48) - (before >> 48)) & 0x3fff;
     }
@@ -232,7 +232,7 @@ private:
     bool has_calls(carrier *k) noexcept;
     enum class outcome : std::uint8_t { leave, look, insist };
     outcome linger(carrier *k) noexcept;
-    bool nap_if_cores_are_short(carrier *k, slot &own, std::uint64_t now) noexcept;
+    bool nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept;
     std::uint64_t left_by_others(const carrier *k, std::uint64_t &sum) noexcept;
     std::atomic<std::uint32_t> &pace() noexcept { return pace_[code_.load(std::memory_order_relaxed)]; }
     // So many ranks of this region are done sooner by the hart that has them than if another one took half of them.

@@ -102,14 +102,14 @@ bool enter_share(thread *t) noexcept {
     }
 }
 
+void enter_shared_loop(thread *t, const loop &given) noexcept {
+    if (!enter_share(t)) return;
+    fill_loop(t, t->size, t->share, given);
+    publish_share(t);
+}
+
 void enter_loop(thread *t, const loop &given) noexcept {
-    if (given.kind == schedule_kind::runtime) {
-        if (enter_share(t)) {
-            fill_loop(t, t->size, t->share, given);
-            publish_share(t);
-        }
-        return;
-    }
+    if (given.kind == schedule_kind::runtime) return enter_shared_loop(t, given);
     const std::uint64_t construct = t->shares;
     work_share *share = take_slot(t);
     t->own_loop = given;

@@ -53,9 +53,11 @@ struct alignas(64) work_share {
 // call publish_share. If the region was cancelled meanwhile: t->share is null and the result false. May switch.
 bool enter_share(thread *t) noexcept;
 void publish_share(thread *t) noexcept;
-// Enters a loop. One with schedule(runtime) the first rank fills in for all, whose variables may differ; of any other
-// each rank knows all by itself. May switch.
+// Enters a loop. One with schedule(runtime) is shared, since the ranks' variables may differ; of any other each rank
+// knows all by itself. May switch.
 void enter_loop(thread *t, const loop &given) noexcept;
+// Enters a loop as its first rank sees it. May switch.
+void enter_shared_loop(thread *t, const loop &given) noexcept;
 // Leaves the construct; its data is gone when the last rank has.
 void leave_share(thread *t) noexcept;
 void leave(team *tm, work_share *share) noexcept; // the same for a slot that is no longer t->share
@@ -71,10 +73,10 @@ void wake_ring(team *t) noexcept; // all who wait in a construct, after the regi
 // single: is the caller the one rank that executes the construct?
 bool take_single(thread *t) noexcept;
 
-// loop.cpp: the rank's next iterations, as values of the loop's variable: [from, to) rising, (to, from] falling.
-// False when there are none. May switch if the loop is ordered.
-// Fills a slot.
+// loop.cpp: fills a slot.
 void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &given) noexcept;
+// The rank's next iterations, as values of the loop's variable: [from, to) rising, (to, from] falling. False when there
+// are none. May switch if the loop is ordered.
 bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept;
 // ordered: returns when all earlier iterations have passed. May switch.
 void await_turn(thread *t) noexcept;

@@ -98,14 +98,9 @@ void set_schedule(const thread *t, loop &l, const schedule_code &code, i64 chunk
 
 void begin(thread *t, loop l, i32 schedule, i64 chunk) noexcept {
     const schedule_code code(schedule);
-    if (!code.is_at_run_time()) {
-        set_schedule(t, l, code, chunk);
-        enter_loop(t, l);
-    } else if (enter_share(t)) { // by the first rank's variables
-        set_schedule(t, l, code, chunk);
-        fill_loop(t, t->size, t->share, l);
-        publish_share(t);
-    }
+    set_schedule(t, l, code, chunk);
+    // At run time it is said by variables, of which the first rank's count.
+    code.is_at_run_time() ? enter_shared_loop(t, l) : enter_loop(t, l);
 }
 
 template <class T, class S> i32 next(i32 *last, T *lower, T *upper, S *stride) noexcept {
