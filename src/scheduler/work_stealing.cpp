@@ -477,11 +477,12 @@ void work_stealing::leave_if_surplus(carrier *k) noexcept {
 }
 
 // Whoever puts a unit into an order, or takes one out, writes what a searcher looks at: one that looks all the time
-// makes each creation of a short thread twice as long. So one that finds nothing looks less and less often.
-void work_stealing::wait_between_looks(slot &own) noexcept {
+// makes each creation of a short thread twice as long. So one that finds nothing looks less and less often, but for
+// children, who write only when they want harts.
+void work_stealing::wait_between_looks(slot &own) const noexcept {
     constexpr unsigned longest_us = 8;
     const std::uint64_t from = sys::ticks(), length = own.wait_us * core::ticks_per_us();
-    while (sys::ticks() - from < length) sys::cpu_relax();
+    while (sys::ticks() - from < length && children_.empty()) sys::cpu_relax();
     own.wait_us = std::min(2 * own.wait_us, longest_us);
 }
 

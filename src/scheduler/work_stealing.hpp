@@ -134,7 +134,7 @@ private:
     bool yield_to_shared(carrier *k, context *c, slot &own) noexcept;
     bool has_beyond(carrier *k, const slot &own) noexcept;
     bool wait_for_work(carrier *k) noexcept;
-    static void wait_between_looks(slot &own) noexcept;
+    void wait_between_looks(slot &own) const noexcept;
     // Does a hart look for work that will find what is made ready now? Not what only some may run.
     bool has_searchers() const noexcept { return searchers_.load(std::memory_order_relaxed) != 0 && !has_affinities(); }
     // What yield() leaves to the transition context: the context that yielded goes behind the others first.

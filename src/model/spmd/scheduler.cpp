@@ -245,6 +245,21 @@ bool team::yield_to_others(context *c) noexcept {
     return switch_to_other(c, again, c);
 }
 
+void team::give_way_to_master(context *c) noexcept {
+    const carrier *k = c->on;
+    if (c == k->native || k->native != master || !core::home_ready(k, this) || last_size > base().hart_count()) return;
+    core::pause(
+        c,
+        [](context *self, void *t) {
+            auto *of = static_cast<team *>(t);
+            carrier *on = core::current_carrier();
+            core::unblock(self);
+            of->leave_places(on);
+            core::go_home(on, of);
+        },
+        this);
+}
+
 // Returns when no child wants a hart.
 void team::enter_child(carrier *k) noexcept {
     core::sched *child = children_.pick();

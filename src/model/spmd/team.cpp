@@ -414,6 +414,12 @@ void run(team *t, body_fn body, void *arg, region_kind kind, const void *known_a
         drop(t);
 }
 
+void give_way_to_master() noexcept {
+    context *c = core::current_context();
+    if (!c || !c->on->carried || c->owner->hooks != &team_hooks) return;
+    static_cast<team *>(c->owner)->give_way_to_master(c);
+}
+
 void watch_regions(void (*watcher)(int harts)) noexcept { region_watcher.store(watcher, std::memory_order_relaxed); }
 
 std::int64_t workers_cpu_ns() noexcept { return core::workers_cpu_ns(); }

@@ -37,6 +37,11 @@ enum class region_kind : unsigned char {
 COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = region_kind::cooperative,
                        const void *known_as = nullptr) noexcept;
 
+// The calling rank has let the other ranks of its region go on. If the master is one of them, and waits for the kernel
+// thread that the caller is on, the only one on which it can run, it goes on there at once, and the caller wherever there
+// is a hart for it. Nothing happens in a region with more ranks than harts, which hardly has one. May switch.
+COMITY_SHARED void give_way_to_master() noexcept;
+
 // Places to which ranks can be bound: sets of CPUs, which live as long as the process, looked up by numbers from 1;
 // null: there is no such place. Any thread, once.
 COMITY_SHARED void set_places(const sys::cpu_set *(*look_up)(unsigned place) noexcept) noexcept;

@@ -110,6 +110,8 @@ public:
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
     // Lets others run in place of `c`, the calling rank; false when there are none.
     bool yield_to_others(context *c) noexcept;
+    // Of the calling rank `c`, as in team.hpp.
+    void give_way_to_master(context *c) noexcept;
     // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that
     // want harts?
     bool has_work(carrier *k) noexcept;

@@ -20,9 +20,11 @@ void open_barrier(team *tm) noexcept {
 
 } // namespace
 
-void count_arrival(team *tm) noexcept {
+bool count_arrival(team *tm) noexcept {
     // acq_rel[barrier-arrive]: the last one sees what the others did, and passes it on by opening.
-    if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == tm->size) open_barrier(tm);
+    if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != tm->size) return false;
+    open_barrier(tm);
+    return true;
 }
 
 bool barrier_or_cancel(thread *t) noexcept {
@@ -34,7 +36,7 @@ bool barrier_or_cancel(thread *t) noexcept {
     }
     const unsigned generation = tm->generation.load(std::memory_order_relaxed);
     if (tm->cancelled.load(std::memory_order_relaxed)) return true;
-    if (!t->made_tasks || arrive_with_tasks(t)) count_arrival(tm);
+    const bool opens = (!t->made_tasks || arrive_with_tasks(t)) && count_arrival(tm);
     for (;;) {
         if (pauses(t)) {
             pass_a_moment();
@@ -47,6 +49,7 @@ bool barrier_or_cancel(thread *t) noexcept {
         }
         if (tm->generation.load(std::memory_order_acquire) != generation) { // acquire[barrier-open]
             if (t->made_tasks) leave_barrier_with_tasks(t);
+            if (opens) spmd::give_way_to_master();
             return false;
         }
         if (tm->cancelled.load(std::memory_order_acquire)) // acquire[region-cancelled]
