@@ -78,6 +78,8 @@ constexpr core::sched_hooks hooks{
         [](core::sched *s, context *c, const sys::interruption *slice) noexcept {
             return static_cast<work_stealing *>(s)->may_go(c, slice);
         },
+    .waiting_harts =
+        [](const core::sched *s) noexcept { return static_cast<const work_stealing *>(s)->waiting_harts(); },
     .work_of = [](core::sched *s, const carrier *k) noexcept -> void * {
         auto &own = static_cast<work_stealing *>(s)->slots[k->carried->id];
         own.here.store(true, std::memory_order_relaxed);

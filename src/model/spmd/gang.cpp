@@ -15,9 +15,11 @@ using core::base;
 
 // Each rank gets a hart for itself, or a kernel thread.
 void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
+    // A hart that spins in the team takes its ranks within a fraction of a microsecond; one that waits above has to
+    // come first.
+    const unsigned most_us = core::harts_waiting_from(parent) != 0 ? 4 : 1;
     if (parent != &base()) ask_for_harts(ranks);
-    // A hart that spins in the team takes its ranks within a fraction of a microsecond.
-    const std::uint64_t from = sys::ticks(), most = core::ticks_per_us();
+    const std::uint64_t from = sys::ticks(), most = most_us * core::ticks_per_us();
     while (sys::ticks() - from < most && has_ranks()) sys::cpu_relax();
     const std::uint64_t r =
         slots_[k->carried->id].range.load(std::memory_order_relaxed); // of a gang all ranks start in this slot

@@ -62,6 +62,12 @@ constexpr core::sched_hooks team_hooks{
 
 team *team::around() const noexcept { return parent->hooks == &team_hooks ? static_cast<team *>(parent) : nullptr; }
 
+bool team::is_outermost() const noexcept {
+    const core::sched *s = parent;
+    while (s && s->hooks != &team_hooks) s = s->parent;
+    return !s;
+}
+
 // ---- Ranks to take up
 
 int team::claim(carrier *k, bool insists) noexcept {

@@ -119,7 +119,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
     enter_region(c->on);
     go_to_place(c->on, 0);
     const unsigned most = ranks < base().hart_count() ? ranks : base().hart_count();
-    const int reported = parent == &base() && most > 1 ? static_cast<int>(most) : 0;
+    const int reported = most > 1 && is_outermost() ? static_cast<int>(most) : 0;
     if (reported) report(reported);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     distribute(c->on, ranks, kind);
@@ -434,7 +434,7 @@ unsigned claim_harts() noexcept {
         if (!base().keep(k)) return 1;
     }
     const auto free_harts = [k] {
-        unsigned n = 1 + base().idle_count();
+        unsigned n = 1 + base().idle_count() + core::harts_waiting_from(k->carried ? k->current_sched : nullptr);
         if (k->native && k->native->hot) {
             auto *t = static_cast<team *>(k->native->hot);
             if (t->lingering && !t->busy) n += core::sched::harts_of(t->account.load(std::memory_order_relaxed));

@@ -242,7 +242,8 @@ private:
         return std::uint64_t{pace().load(std::memory_order_relaxed)} * ((ranks + 1) / 2) < hand_over_;
     }
     void note_pace(slot &own, std::uint32_t ended) noexcept;
-    team *around() const noexcept; // null: another scheduler
+    team *around() const noexcept;      // null: another scheduler
+    bool is_outermost() const noexcept; // no other team is above it
     bool is_bound() const noexcept { return bound_.load(std::memory_order_relaxed); }
     void send_away(carrier *k) noexcept;
     static void send_back(context *c) noexcept;
