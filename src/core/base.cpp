@@ -533,6 +533,7 @@ void base_scheduler::child_after_fork(carrier *survivor) noexcept {
     roots_.drop_after_fork();
     first_ = last_ = nullptr;
     waiting_.store(0, std::memory_order_relaxed);
+    searchers_.store(0, std::memory_order_relaxed);
     outsider_.store(nullptr, std::memory_order_relaxed);
     lock_.unlock();
     no_more_workers_.store(false, std::memory_order_relaxed);

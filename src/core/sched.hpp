@@ -36,8 +36,6 @@ struct sched_hooks {
     // `slice`: where it was stopped at the end of a time slice, anywhere; null: in a loop or a sleep outside Comity's
     // code.
     bool (*displaced)(sched *self, context *c, const sys::interruption *slice) noexcept = nullptr;
-    // How many harts wait in the scheduler, awake, for something to do; stale at once. Null: none.
-    std::uint32_t (*waiting_harts)(const sched *self) noexcept = nullptr;
     // What the carrier's hart has of the scheduler, for carrier::work; null: nothing.
     void *(*work_of)(sched *self, const carrier *k) noexcept = nullptr;
     // The thread of the program whose native context registered the scheduler ends, and has not unregistered it. May
@@ -90,14 +88,6 @@ static_assert(sizeof(sched) <= sizeof(comity_sched));
 inline void become(carrier *k, sched *s) noexcept {
     k->current_sched = s;
     *k->work_slot = k->work = s->hooks && s->hooks->work_of ? s->hooks->work_of(s, k) : nullptr;
-}
-
-// How many harts wait in `s` and above it (sched_hooks::waiting_harts).
-inline std::uint32_t harts_waiting_from(const sched *s) noexcept {
-    std::uint32_t n = 0;
-    for (; s; s = s->parent)
-        if (s->hooks && s->hooks->waiting_harts) n += s->hooks->waiting_harts(s);
-    return n;
 }
 
 inline comity_sched_t *handle(sched *s) noexcept { return reinterpret_cast<comity_sched_t *>(s); }

@@ -78,8 +78,6 @@ constexpr core::sched_hooks hooks{
         [](core::sched *s, context *c, const sys::interruption *slice) noexcept {
             return static_cast<work_stealing *>(s)->may_go(c, slice);
         },
-    .waiting_harts =
-        [](const core::sched *s) noexcept { return static_cast<const work_stealing *>(s)->waiting_harts(); },
     .work_of = [](core::sched *s, const carrier *k) noexcept -> void * {
         auto &own = static_cast<work_stealing *>(s)->slots[k->carried->id];
         own.here.store(true, std::memory_order_relaxed);
@@ -493,12 +491,14 @@ void work_stealing::wait_between_looks(slot &own) const noexcept {
 bool work_stealing::wait_for_work(carrier *k) noexcept {
     if (parent != &base()) return false;
     searchers_.fetch_add(1, std::memory_order_relaxed);
+    base().searches(+1);
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     for (unsigned i = 0; !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
         core::look_for_input(i);
         if (has_work(k) || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
         in_order() ? wait_between_looks(*work_of(k)) : sys::cpu_relax();
     }
+    base().searches(-1);
     searchers_.fetch_sub(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]
     return has_work(k);

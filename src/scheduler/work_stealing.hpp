@@ -64,7 +64,6 @@ public:
     [[noreturn]] void start_here(carrier *k) noexcept;
     [[noreturn]] void next(carrier *k) noexcept;
     bool has_work(const carrier *k) noexcept;
-    std::uint32_t waiting_harts() const noexcept { return searchers_.load(std::memory_order_relaxed); }
 
 private:
     work_stealing() = default;

@@ -424,6 +424,11 @@ void watch_regions(void (*watcher)(int harts)) noexcept { region_watcher.store(w
 
 std::int64_t workers_cpu_ns() noexcept { return core::workers_cpu_ns(); }
 
+unsigned busy_harts() noexcept {
+    const unsigned harts = base().hart_count(), free = base().free_count();
+    return free < harts ? harts - free : 0;
+}
+
 unsigned claim_harts() noexcept {
     carrier *k = core::adopt_if_possible();
     if (!k) return 1;
@@ -434,7 +439,7 @@ unsigned claim_harts() noexcept {
         if (!base().keep(k)) return 1;
     }
     const auto free_harts = [k] {
-        unsigned n = 1 + base().idle_count() + core::harts_waiting_from(k->carried ? k->current_sched : nullptr);
+        unsigned n = 1 + base().free_count();
         if (k->native && k->native->hot) {
             auto *t = static_cast<team *>(k->native->hot);
             if (t->lingering && !t->busy) n += core::sched::harts_of(t->account.load(std::memory_order_relaxed));

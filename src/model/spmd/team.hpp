@@ -63,6 +63,9 @@ COMITY_SHARED void set_stack_size(std::size_t bytes) noexcept;
 // waits.
 COMITY_SHARED unsigned claim_harts() noexcept;
 
+// On how many harts somebody computes, or lingers; stale at once. Any thread.
+COMITY_SHARED unsigned busy_harts() noexcept;
+
 // Calls watcher(harts) when an outermost region starts that may use so many harts (>= 2), and watcher(-harts) when it
 // has ended, in the thread that runs it. The watcher must not switch, nor call Comity but for hints. There is one
 // watcher in the process; nullptr: none. A region that runs when it is set may be reported by its end only. Any thread.

@@ -49,6 +49,7 @@ constexpr std::int64_t period_ns = 2'000'000; // of the observer
 std::atomic<bool> looking{false};              // somebody is in look()
 std::atomic<std::int64_t> looked_at{0};        // when; written in look()
 std::int64_t process_cpu = 0, workers_cpu = 0; // at that time; in look()
+unsigned fewer = 0;                            // looks in a row that saw fewer threads than `others`; in look()
 
 std::int64_t process_cpu_ns() noexcept {
     timespec t{};
@@ -56,8 +57,14 @@ std::int64_t process_cpu_ns() noexcept {
     return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
-// What the process' threads but Comity's own have run since the last look, over the time that passed, is how many of
-// them ran.
+// How many threads of the program run, outside regions or as masters of one. Where they run on the harts
+// (`comity run --posix`), by the harts. Else by what the process' threads but Comity's own have run since the last look,
+// over the time that passed.
+int threads_on_harts() noexcept {
+    return static_cast<int>(spmd::busy_harts()) - harts_taken.load(std::memory_order_relaxed) +
+           regions.load(std::memory_order_relaxed);
+}
+
 bool look(std::int64_t now) noexcept {
     if (now - looked_at.load(std::memory_order_relaxed) < shortest_ns ||
         looking.exchange(true, std::memory_order_acquire)) // acquire[looking]
@@ -69,10 +76,17 @@ bool look(std::int64_t now) noexcept {
     workers_cpu = workers;
     looked_at.store(now, std::memory_order_relaxed);
     bool changed = false;
-    if (span <= longest_ns) {
-        const int running = static_cast<int>((ran + span / 2) / span);
-        const int now_others = running > 1 ? running - 1 : 0;
-        changed = others.exchange(now_others, std::memory_order_relaxed) != now_others;
+    const bool on_harts = sys::get_options().posix;
+    if (on_harts || span <= longest_ns) {
+        const int running = on_harts ? threads_on_harts() : static_cast<int>((ran + span / 2) / span);
+        int now_others = running > 1 ? running - 1 : 0;
+        // A moment may have been one in which a thread waited for another: it takes several in a row to say fewer.
+        constexpr unsigned looks_in_a_row = 4;
+        const int before = others.load(std::memory_order_relaxed);
+        fewer = on_harts && now_others < before ? fewer + 1 : 0;
+        if (fewer != 0 && fewer < looks_in_a_row) now_others = before;
+        changed = now_others != before;
+        others.store(now_others, std::memory_order_relaxed);
     }
     looking.store(false, std::memory_order_release); // release[looking]
     return changed;
