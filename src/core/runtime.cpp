@@ -26,6 +26,7 @@
 namespace comity::core {
 
 constinit std::atomic<std::uint32_t> forks{1};
+constinit std::atomic<bool> program_is_on_harts{false};
 
 void contexts_before_fork() noexcept;
 void contexts_after_fork() noexcept;

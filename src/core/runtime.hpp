@@ -57,6 +57,9 @@ void count_contexts(unsigned n) noexcept;
 extern COMITY_SHARED std::atomic<std::uint32_t> forks;
 inline std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
 
+// Are there threads of the program's own that run on the harts, as contexts? Written by who serves them.
+extern COMITY_SHARED std::atomic<bool> program_is_on_harts;
+
 // In the child of a fork a context for which leaves() is true is on no hart and in no scheduler any more
 // (stay_after_fork). One model's; before its first context.
 COMITY_SHARED void leave_schedulers_in_children(bool (*leaves)(const carrier *k) noexcept) noexcept;

@@ -48,10 +48,14 @@ constexpr option table[] = {
      "Whether OpenMP looks for what the specification forbids: regions that may not be in each other, barriers that not all "
      "threads come to, locks that are set or unset wrongly. The first such thing ends the program with a line that names it.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.omp_check = n != 0; }},
-    {"COMITY_POSIX", option_kind::flag, 0, 1, "", "off",
+    {"COMITY_POSIX", option_kind::choice, 0, 0, "auto|off|on|0|1",
+     "auto: from when on a library is loaded that computes in parallel (OpenMP, OpenBLAS, MKL, BLIS, FFTW's threads)",
      "Whether `comity run` has the program's own threads (pthread_create, std::thread, Python's) run on the harts too, as "
-     "user-level threads. Without it they stay the kernel's.",
-     false, "--posix", [](options &into, std::uint64_t n, const char *) { into.posix = n != 0; }},
+     "user-level threads, so that they share the cores with such libraries. Else they stay the kernel's.",
+     false, "--posix, --no-posix",
+     [](options &into, std::uint64_t n, const char *) {
+         into.posix = n == 0 ? posix_choice::automatic : n % 2 == 1 ? posix_choice::off : posix_choice::on;
+     }},
     {"COMITY_POSIX_SCHEDULER", option_kind::choice, 0, 0, "space_efficient|df_deques|work_stealing|fifo|lifo",
      "space_efficient: as the program would run without threads, so that few live at once",
      "In which order such threads run. df_deques: nearly space_efficient, for sixteen cores and more.", false, nullptr,

@@ -13,6 +13,7 @@ namespace comity::sys {
 struct cpu_limits;
 
 enum class tls_choice : std::uint8_t { automatic, donor, glibc };
+enum class posix_choice : std::uint8_t { automatic, off, on };
 enum class posix_order : std::uint8_t { space_efficient, df_deques, work_stealing, fifo, lifo };
 enum class bind_choice : std::uint8_t { none, cores, numa };
 
@@ -30,7 +31,7 @@ struct options {
     tls_choice tls = tls_choice::automatic;
     unsigned tls_threads = 1000; // kernel threads that sleep for that at most
     bind_choice bind = bind_choice::none;
-    bool posix = false; // does `comity run` have Comity serve the program's own threads?
+    posix_choice posix = posix_choice::automatic; // does `comity run` have Comity serve the program's own threads?
     posix_order order = posix_order::space_efficient;
     std::size_t posix_quota = 10'000; // 0: none
     unsigned slice_ms = 0;            // of such threads; 0: they run until they wait

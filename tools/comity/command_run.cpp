@@ -82,8 +82,8 @@ std::string preload_list(const installation &here, bool posix) {
 
 void set(const char *variable, const std::string &value) { ::setenv(variable, value.c_str(), 1); }
 
-void set_environment(const installation &here) {
-    set("LD_PRELOAD", preload_list(here, sys::get_options().posix));
+void set_environment(const installation &here, bool posix) {
+    set("LD_PRELOAD", preload_list(here, posix));
     set("COMITY_RUN", "1");
     set("COMITY_PRELOAD", here.folder);
     if (std::getenv("COMITY_STATS")) set("COMITY_RUN_PROCESS", std::to_string(::getpid()));
@@ -97,7 +97,7 @@ void set_options(const run_request &request) {
     if (request.verbose) set("COMITY_VERBOSE", "1");
     if (request.no_nested) set("COMITY_NESTED", "0");
     if (request.own_regions) set("COMITY_OWN_REGIONS", "1");
-    if (request.posix) set("COMITY_POSIX", "1");
+    if (request.posix) set("COMITY_POSIX", *request.posix ? "on" : "off");
 }
 
 // Becomes the program; a file that the kernel does not know is the shell's, as with execvp. Returns an exit code.
@@ -140,13 +140,19 @@ int run_program(const run_request &request) {
     if (const auto error = inspect_program(path, program)) return fail(error.code, error.text);
 
     obstacle = find_system_obstacle();
-    const bool posix = sys::get_options().posix;
-    if (obstacle.empty() && posix) obstacle = find_thread_obstacle(sys::number_of_harts());
+    const sys::posix_choice choice = sys::get_options().posix;
+    bool posix = choice != sys::posix_choice::off;
+    if (const std::string few = posix ? find_thread_obstacle(sys::number_of_harts()) : ""; !few.empty()) {
+        if (choice == sys::posix_choice::automatic)
+            posix = false; // then threads stay the kernel's
+        else if (obstacle.empty())
+            obstacle = few;
+    }
     if (obstacle.empty() && !program.obstacle.empty())
         obstacle = fmt::format("{}: {}", program.elf_path(), program.obstacle);
     if (obstacle.empty()) obstacle = check_loader(program, preload_list(here, posix));
     if (!obstacle.empty()) return run_without(obstacle, path, request.command);
-    set_environment(here);
+    set_environment(here, posix);
     if (request.verbose) sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));
     return execute(path, request.command);
 }

@@ -9,7 +9,8 @@ namespace comity::cli {
 
 struct run_request {
     std::optional<std::string> harts, bind; // as typed
-    bool stats = false, verbose = false, no_nested = false, own_regions = false, posix = false;
+    bool stats = false, verbose = false, no_nested = false, own_regions = false;
+    std::optional<bool> posix;
     std::vector<std::string> command; // the program and its arguments
 };
 // Returns only when the program could not be started.

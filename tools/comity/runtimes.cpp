@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "elf_file.hpp"
+#include "sys/loaded_objects.hpp"
 
 namespace comity::cli {
 namespace {
@@ -35,7 +36,8 @@ constexpr const char *by_drop_in = "calls to it go to Comity's libgomp.so.1, so 
 constexpr const char *by_llvm_drop_in = "calls to it go to Comity's libomp.so.5, so its regions share the harts";
 constexpr const char *own_pool = "keeps its own threads; each is adopted while it is inside an OpenMP region that "
                                  "Comity serves (with `comity run --posix` they run on the harts)";
-constexpr const char *own_pool_served = "its threads run on Comity's harts (`comity run --posix`)";
+constexpr const char *own_pool_served = "its threads run on Comity's harts, beside a library that computes in parallel "
+                                        "(not with `comity run --no-posix`)";
 
 std::optional<runtime> recognise_openmp(const candidate &c) {
     if (c.exports("__kmpc_fork_call")) {
@@ -125,7 +127,7 @@ std::optional<runtime> recognise(const candidate &c) {
 } // namespace
 
 std::vector<runtime> find_runtimes(const std::vector<library> &libraries) {
-    const bool serves_threads = has_library(libraries, "libcomity_threads.so");
+    bool needs_parallel = false; // as sys::some_object_needs sees it in the process
     std::vector<runtime> runtimes;
     for (const library &lib : libraries) {
         const std::string shown = lib.name.find('/') != std::string::npos || lib.path.empty() ? lib.name : lib.path;
@@ -137,14 +139,19 @@ std::vector<runtime> find_runtimes(const std::vector<library> &libraries) {
         const candidate c{file, symbols, *head};
         const bool is_openmp = c.exports("GOMP_parallel") || c.exports("__kmpc_fork_call");
         if (c.exports("comity_version") || (is_openmp && c.needs("libcomity_openmp.so"))) continue; // Comity's own
+        needs_parallel = needs_parallel || std::any_of(head->needed.begin(), head->needed.end(), [](auto &name) {
+                             return sys::is_parallel_library(name.c_str());
+                         });
         if (auto found = recognise(c)) {
             found->path = shown;
-            if (found->what == verdict::adopted && serves_threads) {
-                found->what = verdict::served;
-                found->explanation = own_pool_served;
-            }
             runtimes.push_back(std::move(*found));
         }
+    }
+    if (!needs_parallel || has_library(libraries, "libcomity_pthread.so")) return runtimes;
+    for (runtime &r : runtimes) {
+        if (r.what != verdict::adopted) continue;
+        r.what = verdict::served;
+        r.explanation = own_pool_served;
     }
     return runtimes;
 }

@@ -10,8 +10,8 @@ namespace comity::cli {
 
 enum class verdict {
     served,  // runs on Comity's harts
-    adopted, // keeps its threads, but under `comity run --posix`; each is adopted while it is inside a parallel region
-             // that Comity serves
+    adopted, // keeps its threads, since no library that computes in parallel is beside it; each is adopted while it is
+             // inside a parallel region that Comity serves
     alone,   // has no threads to share
 };
 

@@ -1,5 +1,6 @@
 #include "personality/blas/available.hpp"
 
+#include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "sys/clock.hpp"
 #include "sys/futex.hpp"
@@ -57,8 +58,8 @@ std::int64_t process_cpu_ns() noexcept {
     return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
-// How many threads of the program run, outside regions or as masters of one. Where they run on the harts
-// (`comity run --posix`), by the harts. Else by what the process' threads but Comity's own have run since the last look,
+// How many threads of the program run, outside regions or as masters of one. Where its own threads run on
+// the harts, by the harts. Else by what the process' threads but Comity's own have run since the last look,
 // over the time that passed.
 int threads_on_harts() noexcept {
     return static_cast<int>(spmd::busy_harts()) - harts_taken.load(std::memory_order_relaxed) +
@@ -76,7 +77,7 @@ bool look(std::int64_t now) noexcept {
     workers_cpu = workers;
     looked_at.store(now, std::memory_order_relaxed);
     bool changed = false;
-    const bool on_harts = sys::get_options().posix;
+    const bool on_harts = core::program_is_on_harts.load(std::memory_order_relaxed);
     if (on_harts || span <= longest_ns) {
         const int running = on_harts ? threads_on_harts() : static_cast<int>((ran + span / 2) / span);
         int now_others = running > 1 ? running - 1 : 0;

@@ -24,7 +24,7 @@ _comity() {
         elif [[ $before == --bind ]]; then
             COMPREPLY=($(compgen -W 'none cores numa' -- "$word"))
         elif [[ $word == -* ]]; then
-            COMPREPLY=($(compgen -W '--harts --bind --no-nested --own-regions --posix --stats --verbose --help --' -- "$word"))
+            COMPREPLY=($(compgen -W '--harts --bind --no-nested --own-regions --posix --no-posix --stats --verbose --help --' -- "$word"))
         else
             COMPREPLY=($(compgen -c -- "$word") $(compgen -f -- "$word"))
         fi

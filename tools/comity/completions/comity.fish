@@ -13,6 +13,7 @@ complete -c comity -n '__fish_seen_subcommand_from run' -l harts -x -d 'How many
 complete -c comity -n '__fish_seen_subcommand_from run' -l bind -xa 'none cores numa' -d 'To what harts are bound'
 complete -c comity -n '__fish_seen_subcommand_from run' -l no-nested -d 'Inner parallel regions get one thread'
 complete -c comity -n '__fish_seen_subcommand_from run' -l posix -d 'The program\'s own threads run on the harts, too'
+complete -c comity -n '__fish_seen_subcommand_from run' -l no-posix -d 'The program\'s own threads stay the kernel\'s'
 complete -c comity -n '__fish_seen_subcommand_from run' -l own-regions -d 'Libraries are told only of parallel regions that they opened'
 complete -c comity -n '__fish_seen_subcommand_from run' -l stats -d 'Print a summary when the program ends'
 complete -c comity -n '__fish_seen_subcommand_from run' -l verbose -d 'Say what was detected and what is served'

@@ -131,6 +131,7 @@ template <class Attempt, class Result> looked wait_on_harts(called_file &f, cons
 // call(fd) makes the call.
 template <class Call, class Attempt = no_call>
 auto input(int fd, Call call, int flags = 0, const Attempt &attempt = {}) -> decltype(call(fd)) {
+    if (is_stranger()) return call(fd);
     const bool waits = !(flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)), for_much = waits && has_low_mark(fd),
                waits_for_all = (flags & MSG_WAITALL) || for_much;
     decltype(call(fd)) result{};
@@ -151,6 +152,7 @@ auto input(int fd, Call call, int flags = 0, const Attempt &attempt = {}) -> dec
         {.dozes = waits && !waits_for_all, .moving = file.moving()});
 }
 template <class Size, class Call> auto output(int fd, Size size, Call call, int flags = 0) {
+    if (is_stranger()) return call();
     return if_it_sleeps([=] { return !(flags & MSG_DONTWAIT) && sleeps_for(fd, size()); },
                         within_limit_of([fd] { return fd; }, POLLOUT, call));
 }

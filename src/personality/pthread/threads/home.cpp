@@ -92,6 +92,7 @@ void child_after_fork() noexcept {
         units()->hooks->units->forget_all(units(), current_thread ? 1 : 0);
     else
         scheduler.store(nullptr, std::memory_order_relaxed);
+    core::program_is_on_harts.store(below, std::memory_order_relaxed);
     living.store(current_thread ? 1 : 0, std::memory_order_relaxed);
     if (current_thread) {
         is_orphan.store(true, std::memory_order_relaxed);
@@ -120,6 +121,7 @@ bool open_here() noexcept {
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
     if (reinterpret_cast<unit_scheduler *>(s)->goes_by_descent()) charge_from_now_on(sys::get_options().posix_quota);
     begin_signals();
+    core::program_is_on_harts.store(true, std::memory_order_relaxed);
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
     return true;
 }

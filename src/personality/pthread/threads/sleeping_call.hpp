@@ -16,6 +16,9 @@
 
 namespace comity::posix {
 
+// A thread that is neither ours nor known to Comity, nor receives signals by us: its calls are the kernel's alone.
+inline bool is_stranger() noexcept { return !current_thread && !core::current_context() && !receiver_here(); }
+
 // Does a handler that has run before the call end it, if it was set up to let calls begin anew (SA_RESTART)? What it
 // does to one that sleeps the kernel knows: to it, all handlers are set up so.
 enum class after_handler : bool { ends, begins_anew };
@@ -139,6 +142,7 @@ private:
 // Makes a call. If it sleeps, as sleeps() tells, it is made without a hart; then the thread comes back. Should it sleep
 // nevertheless, the watch sees to that.
 template <std::invocable Sleeps, class Call> auto if_it_sleeps(Sleeps sleeps, Call call, manner how = {}) {
+    if (is_stranger()) return (void)limit_of(call), call();
     test_cancel();
     deliver_here(); // a loop of such calls is seldom found outside of them
     decltype(call()) result{};
