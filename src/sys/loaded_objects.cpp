@@ -110,15 +110,6 @@ bool some_object_needs(bool (*is_such)(const char *library)) noexcept {
                reinterpret_cast<void *>(is_such)) != 0;
 }
 
-bool is_parallel_library(const char *name) noexcept {
-    constexpr const char *starts[] = {"libgomp",  "libomp.",    "libiomp5.", "libopenblas", "libscipy_openblas",
-                                      "libmkl_",  "libblis",    "libfftw3_threads", "libfftw3f_threads",
-                                      "libfftw3l_threads"};
-    for (const char *start : starts)
-        if (std::strncmp(name, start, std::strlen(start)) == 0) return true;
-    return false;
-}
-
 void describe_code(const void *address, char *buffer, std::size_t size) noexcept {
     Dl_info found{};
     void *object = nullptr;

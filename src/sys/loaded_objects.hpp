@@ -33,9 +33,6 @@ COMITY_SHARED const char *file_around(const void *address) noexcept;
 // lock.
 COMITY_SHARED bool some_object_needs(bool (*is_such)(const char *library)) noexcept;
 
-// Is a library of this name one that computes in parallel: an OpenMP runtime, OpenBLAS, MKL, BLIS, FFTW with threads?
-COMITY_SHARED bool is_parallel_library(const char *name) noexcept;
-
 // Where an instruction is, for people: "function (file+0x1a2b)", without the function where the file does not export
 // it; `addr2line -e file 0x1a2b` says more. Terminated and cut like format_text. Takes the dynamic linker's lock.
 COMITY_SHARED void describe_code(const void *address, char *buffer, std::size_t size) noexcept;

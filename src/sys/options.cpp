@@ -49,7 +49,7 @@ constexpr option table[] = {
      "threads come to, locks that are set or unset wrongly. The first such thing ends the program with a line that names it.",
      false, nullptr, [](options &into, std::uint64_t n, const char *) { into.omp_check = n != 0; }},
     {"COMITY_POSIX", option_kind::choice, 0, 0, "auto|off|on|0|1",
-     "auto: from when on a library is loaded that computes in parallel (OpenMP, OpenBLAS, MKL, BLIS, FFTW's threads)",
+     "auto: on, but for a program that makes threads and is linked with no library that computes in parallel",
      "Whether `comity run` has the program's own threads (pthread_create, std::thread, Python's) run on the harts too, as "
      "user-level threads, so that they share the cores with such libraries. Else they stay the kernel's.",
      false, "--posix, --no-posix",

@@ -72,7 +72,7 @@ program_report examine_program(const std::string &name) {
     const auto libraries = find_libraries(elf);
     for (const library &lib : libraries)
         if (lib.path.empty()) report.missing_libraries.push_back(lib.name);
-    report.runtimes = find_runtimes(libraries);
+    report.runtimes = find_runtimes(libraries, serves_threads(elf, libraries));
     note_interpreter(elf, report);
     return report;
 }
@@ -87,7 +87,11 @@ program_report examine_running(long pid) {
     report.threads = process.threads;
     report.affinity = process.affinity;
     report.is_under_comity = has_library(process.libraries, "libcomity.so");
-    report.runtimes = find_runtimes(process.libraries);
+    const bool has_choice = has_library(process.libraries, "libcomity_threads.so") ||
+                            has_library(process.libraries, "libcomity_pthread.so");
+    report.runtimes =
+        find_runtimes(process.libraries, has_choice ? has_library(process.libraries, "libcomity_threads.so")
+                                                    : serves_threads(report.path, process.libraries));
     return report;
 }
 

@@ -42,13 +42,16 @@ void add_run(CLI::App &app, run_request &request) {
     run->add_flag("--no-nested", request.no_nested,
                   "Parallel regions inside parallel regions get one thread, as without Comity. (COMITY_NESTED=0)");
     run->add_flag("--own-regions", request.own_regions, help_of("COMITY_OWN_REGIONS"));
-    run->add_flag_callback("--posix", [&request] { request.posix = true; },
-                           "The program's own threads (pthread_create, std::thread, Python's) run on the harts too, as "
-                           "user-level threads. Without this option and the next they do so from when on a library is "
-                           "loaded that computes in parallel, with which they share the cores. (COMITY_POSIX=on)")
+    run->add_flag_callback(
+           "--posix", [&request] { request.posix = true; },
+           "The program's own threads (pthread_create, std::thread, Python's) run on the harts too, as "
+           "user-level threads. Without this option and the next they do, but for a program that makes "
+           "threads and is linked with no library that computes in parallel (OpenMP, BLAS, FFTW), with "
+           "which they would share the cores. (COMITY_POSIX=on)")
         ->trigger_on_parse();
-    run->add_flag_callback("--no-posix", [&request] { request.posix = false; },
-                           "The program's own threads stay the kernel's. (COMITY_POSIX=off)")
+    run->add_flag_callback(
+           "--no-posix", [&request] { request.posix = false; },
+           "The program's own threads stay the kernel's. (COMITY_POSIX=off)")
         ->trigger_on_parse();
     run->add_flag("--stats", request.stats, help_of("COMITY_STATS"));
     run->add_flag("--verbose", request.verbose, help_of("COMITY_VERBOSE"));

@@ -14,6 +14,7 @@
 #include "loader_check.hpp"
 #include "program.hpp"
 #include "requirements.hpp"
+#include "runtimes.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 
@@ -141,7 +142,8 @@ int run_program(const run_request &request) {
 
     obstacle = find_system_obstacle();
     const sys::posix_choice choice = sys::get_options().posix;
-    bool posix = choice != sys::posix_choice::off;
+    bool posix =
+        choice == sys::posix_choice::automatic ? serves_threads(program.elf_path()) : choice == sys::posix_choice::on;
     if (const std::string few = posix ? find_thread_obstacle(sys::number_of_harts()) : ""; !few.empty()) {
         if (choice == sys::posix_choice::automatic)
             posix = false; // then threads stay the kernel's

@@ -56,8 +56,9 @@ std::string real_path(const std::string &path) {
 
 // /etc/ld.so.cache in the format of glibc 2.2 and later: after possibly an older part, the magic, the number of
 // entries, the length of the texts, 20 bytes; then entries of 24 bytes. Offsets of texts count from the magic.
-std::unordered_map<std::string, std::string> read_loader_cache() {
-    std::unordered_map<std::string, std::string> cache;
+// A library may stand there several times, the best first, and for other machines, too.
+std::unordered_map<std::string, folder_list> read_loader_cache() {
+    std::unordered_map<std::string, folder_list> cache;
     std::ifstream file("/etc/ld.so.cache", std::ios::binary);
     const std::string all((std::istreambuf_iterator<char>(file)), {});
     const std::size_t start = all.find("glibc-ld.so.cache1.1");
@@ -72,9 +73,7 @@ std::unordered_map<std::string, std::string> read_loader_cache() {
     for (std::size_t i = 0; i < count && start + header + (i + 1) * entry <= all.size(); ++i) {
         std::uint32_t words[3]; // flags, name, path
         std::memcpy(words, all.data() + start + header + i * entry, sizeof words);
-        const char *path = text_at(words[2]);
-        if (cache.contains(text_at(words[1]))) continue; // the best comes first, but only files of this machine count
-        if (const auto head = read_elf_head(path); head && head->is_native) cache.emplace(text_at(words[1]), path);
+        cache[text_at(words[1])].emplace_back(text_at(words[2]));
     }
     return cache;
 }
@@ -120,7 +119,8 @@ private:
         for (const folder_list &folders : {rpath, split_folders(library_path ? library_path : "", ":;", "."), runpath})
             if (std::string path = find_in(folders, name); !path.empty()) return path;
         if (cache_.empty()) cache_ = read_loader_cache();
-        if (const auto at = cache_.find(name); at != cache_.end()) return real_path(at->second);
+        for (const std::string &path : cache_[name])
+            if (is_native(path)) return real_path(path);
         return find_in({"/lib64", "/usr/lib64", "/lib", "/usr/lib"}, name);
     }
 
@@ -138,7 +138,7 @@ private:
     std::vector<library> found_;
     std::deque<request> waiting_;
     std::set<std::string> seen_;
-    std::unordered_map<std::string, std::string> cache_;
+    std::unordered_map<std::string, folder_list> cache_;
 };
 
 std::string process_error(long pid, int error) {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "elf_file.hpp"
-#include "sys/loaded_objects.hpp"
 
 namespace comity::cli {
 namespace {
@@ -36,8 +35,7 @@ constexpr const char *by_drop_in = "calls to it go to Comity's libgomp.so.1, so 
 constexpr const char *by_llvm_drop_in = "calls to it go to Comity's libomp.so.5, so its regions share the harts";
 constexpr const char *own_pool = "keeps its own threads; each is adopted while it is inside an OpenMP region that "
                                  "Comity serves (with `comity run --posix` they run on the harts)";
-constexpr const char *own_pool_served = "its threads run on Comity's harts, beside a library that computes in parallel "
-                                        "(not with `comity run --no-posix`)";
+constexpr const char *own_pool_served = "its threads run on Comity's harts (not with `comity run --no-posix`)";
 
 std::optional<runtime> recognise_openmp(const candidate &c) {
     if (c.exports("__kmpc_fork_call")) {
@@ -107,14 +105,33 @@ bool is_base_library(const std::string &file) {
     return std::ranges::any_of(names, [&](const char *name) { return begins_with(file, name); });
 }
 
+// Libraries with which a program's threads have to share the cores.
+bool is_parallel(const std::string &file) {
+    constexpr const char *starts[] = {"libgomp",  "libomp.",           "libiomp5.",         "libopenblas",
+                                      "libmkl_",  "libscipy_openblas", "libblis",           "libfftw3_threads",
+                                      "libblas",  "libfftw3f_threads", "libfftw3l_threads", "libcblas",
+                                      "libtorch", "liblapack"};
+    return std::ranges::any_of(starts, [&](const char *start) { return begins_with(file, start); });
+}
+
+// Programs that load libraries which compute in parallel while they run.
+constexpr const char *interpreters[] = {"python", "pypy", "ipython", "jupyter", "Rscript", "julia", "octave"};
+
+bool makes_threads(const elf_symbols &symbols) {
+    constexpr const char *cpp_thread =
+        "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
+    return std::ranges::any_of(std::initializer_list<const char *>{"pthread_create", cpp_thread, "thrd_create"},
+                               [&](const char *name) { return symbols.imported.contains(name); });
+}
+bool makes_threads(const library &lib) {
+    return !is_base_library(file_name(lib.name)) && makes_threads(read_elf_symbols(lib.path));
+}
+
 // Not a runtime, but code that uses one or makes threads by itself.
 std::optional<runtime> recognise_user(const candidate &c) {
     if (c.uses_llvm_openmp()) return make("OpenMP code compiled by clang or Intel", verdict::served, by_llvm_drop_in);
     if (c.uses_gcc_openmp()) return make("OpenMP code compiled by gcc", verdict::served, by_drop_in);
-    constexpr const char *cpp_thread =
-        "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
-    if (c.imports("pthread_create") || c.imports(cpp_thread) || c.imports("thrd_create"))
-        return make("can make threads of its own", verdict::adopted, own_pool);
+    if (makes_threads(c.symbols)) return make("can make threads of its own", verdict::adopted, own_pool);
     return {};
 }
 
@@ -126,8 +143,27 @@ std::optional<runtime> recognise(const candidate &c) {
 
 } // namespace
 
-std::vector<runtime> find_runtimes(const std::vector<library> &libraries) {
-    bool needs_parallel = false; // as sys::some_object_needs sees it in the process
+bool loads_libraries_later(const std::string &program) {
+    const std::string name = file_name(program);
+    return name == "R" ||
+           std::ranges::any_of(interpreters, [&](const char *start) { return begins_with(name, start); });
+}
+
+bool serves_threads(const std::string &program, const std::vector<library> &libraries) {
+    if (loads_libraries_later(program)) return true;
+    for (const library &lib : libraries) {
+        if (has_library({lib}, "libcomity")) continue;
+        const auto head = read_elf_head(lib.path);
+        if (head && std::ranges::any_of(head->needed, is_parallel)) return true;
+    }
+    return std::ranges::none_of(libraries, [](const library &lib) { return makes_threads(lib); });
+}
+
+bool serves_threads(const std::string &program) {
+    return loads_libraries_later(program) || serves_threads(program, find_libraries(program));
+}
+
+std::vector<runtime> find_runtimes(const std::vector<library> &libraries, bool serves_threads) {
     std::vector<runtime> runtimes;
     for (const library &lib : libraries) {
         const std::string shown = lib.name.find('/') != std::string::npos || lib.path.empty() ? lib.name : lib.path;
@@ -139,19 +175,14 @@ std::vector<runtime> find_runtimes(const std::vector<library> &libraries) {
         const candidate c{file, symbols, *head};
         const bool is_openmp = c.exports("GOMP_parallel") || c.exports("__kmpc_fork_call");
         if (c.exports("comity_version") || (is_openmp && c.needs("libcomity_openmp.so"))) continue; // Comity's own
-        needs_parallel = needs_parallel || std::any_of(head->needed.begin(), head->needed.end(), [](auto &name) {
-                             return sys::is_parallel_library(name.c_str());
-                         });
         if (auto found = recognise(c)) {
             found->path = shown;
+            if (found->what == verdict::adopted && serves_threads) {
+                found->what = verdict::served;
+                found->explanation = own_pool_served;
+            }
             runtimes.push_back(std::move(*found));
         }
-    }
-    if (!needs_parallel || has_library(libraries, "libcomity_pthread.so")) return runtimes;
-    for (runtime &r : runtimes) {
-        if (r.what != verdict::adopted) continue;
-        r.what = verdict::served;
-        r.explanation = own_pool_served;
     }
     return runtimes;
 }

@@ -10,7 +10,7 @@ namespace comity::cli {
 
 enum class verdict {
     served,  // runs on Comity's harts
-    adopted, // keeps its threads, since no library that computes in parallel is beside it; each is adopted while it is
+    adopted, // keeps its threads; each is adopted while it is
              // inside a parallel region that Comity serves
     alone,   // has no threads to share
 };
@@ -22,8 +22,16 @@ struct runtime {
     std::string explanation;
 };
 
-// Comity's own libraries are none of them; where they are there they say whether it serves the threads of others.
-std::vector<runtime> find_runtimes(const std::vector<library> &libraries);
+// Does `comity run` serve the threads of the program, which is loaded with these libraries, unless it is told? It does
+// where a library is among them, or may come, that computes in parallel: there is something to share. So it does with a
+// program that makes none itself, but may start others, such as a shell.
+bool serves_threads(const std::string &program, const std::vector<library> &libraries);
+bool serves_threads(const std::string &program); // those that the loader would load
+// Is it an interpreter, whose files tell little, for programs that compute in parallel?
+bool loads_libraries_later(const std::string &program);
+
+// Comity's own libraries are none of them.
+std::vector<runtime> find_runtimes(const std::vector<library> &libraries, bool serves_threads);
 
 // "served", "adopted", "left-alone"
 std::string verdict_name(verdict what);

@@ -7,8 +7,8 @@ import unittest
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 STAND_IN = "int comity_stand_in_{0};\n"
-PRELOADED = ("libgomp.so.1", "libomp.so.5", "libcomity_iomp5.so", "libcomity_blas.so", "libcomity_pthread.so")
-DROP_INS = PRELOADED + ("libcomity_threads.so",)
+PRELOADED = ("libgomp.so.1", "libomp.so.5", "libcomity_iomp5.so", "libcomity_blas.so", "libcomity_threads.so")
+DROP_INS = PRELOADED[:-1] + ("libcomity_pthread.so", PRELOADED[-1])  # the former in place of the latter with --no-posix
 CORE = "libcomity_openmp.so"  # the OpenMP drop-ins need it, so it is loaded with them
 
 

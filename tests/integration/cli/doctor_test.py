@@ -159,7 +159,13 @@ class programs(doctor_case):
         program = self.build("all", "int main(void) { return 0; }", "-Wl,--no-as-needed,--unresolved-symbols=ignore-all", *files,
                              "-Wl,-rpath,$ORIGIN/stand-ins")
         found = self.verdicts(program)
-        self.assertEqual({name: found[name][0] for name in cases}, {name: verdict for name, (_, verdict) in cases.items()})
+        # Beside libraries that compute in parallel the threads of others are served, too.
+        self.assertEqual({name: found[name][0] for name in cases},
+                         {name: verdict.replace("adopted", "served") for name, (_, verdict) in cases.items()})
+        adopted = [name for name, (_, verdict) in cases.items() if verdict == "adopted" and "openblas" not in name]
+        program = self.build("pools", "int main(void) { return 0; }", "-Wl,--no-as-needed,--unresolved-symbols=ignore-all",
+                             *(self.path(f"stand-ins/{name}") for name in adopted), "-Wl,-rpath,$ORIGIN/stand-ins")
+        self.assertEqual({name: self.verdicts(program)[name][0] for name in adopted}, dict.fromkeys(adopted, "adopted"))
         self.assertIn("callback", found["libscipy_openblas64_-1.so"][1])
 
     def test_libraries_are_found_as_the_loader_finds_them(self):
@@ -236,7 +242,8 @@ class processes(doctor_case):
         openmp = self.build("libcomity_openmp.so", "int comity_openmp;", "-shared", "-fPIC", "-Wl,-soname,libcomity_openmp.so")
         gomp = self.build("libgomp.so.1", "int GOMP_parallel;", "-Wl,--no-as-needed", openmp, "-shared", "-fPIC", f"-Wl,-rpath,{self.folder}")
         threads = self.build("libcomity_threads.so", "int comity_threads;", "-shared", "-fPIC")
-        for preload, verdict in (([core, gomp], "adopted"), ([core, gomp, threads], "served")):
+        kernels = self.build("libcomity_pthread.so", "int comity_pthread;", "-shared", "-fPIC")
+        for preload, verdict in (([core, gomp], "adopted"), ([core, gomp, kernels], "adopted"), ([core, gomp, threads], "served")):
             with subprocess.Popen([program], stdin=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": ":".join(preload)}) as process:
                 while b"libpool" not in read(f"/proc/{process.pid}/maps"):
                     pass

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 
 from cli_case import CORE, DROP_INS, cli_case, read
@@ -94,10 +95,13 @@ class environment(cli_case):
         seen, _ = self.inside("--harts", "3", "--stats", "--no-nested", env={"COMITY_HARTS": "5", "COMITY_STATS": "0"})
         self.assertEqual((seen["COMITY_HARTS"], seen["COMITY_STATS"], seen["COMITY_NESTED"]), ("3", "1", "0"))
         self.assertEqual(self.inside("--own-regions")[0]["COMITY_OWN_REGIONS"], "1")
-        seen, _ = self.inside("--posix")
-        self.assertEqual(seen["COMITY_POSIX"], "1")
-        self.assertIn("libcomity_threads.so", seen["LD_PRELOAD"])
-        self.assertNotIn("libcomity_pthread.so", seen["LD_PRELOAD"])
+        kernels = self.preload.replace("libcomity_threads.so", "libcomity_pthread.so")
+        for words, said, preload in ((("--posix",), "on", self.preload), (("--no-posix",), "off", kernels),
+                                     (("--posix", "--no-posix"), "off", kernels), (("--no-posix", "--posix"), "on", self.preload)):
+            seen, _ = self.inside(*words, env={"COMITY_POSIX": "auto"})
+            self.assertEqual((seen["COMITY_POSIX"], seen["LD_PRELOAD"]), (said, preload))
+        for said, preload in (("auto", self.preload), ("off", kernels), ("0", kernels), ("on", self.preload), ("1", self.preload)):
+            self.assertEqual(self.inside(env={"COMITY_POSIX": said})[0]["LD_PRELOAD"], preload)
         seen, _ = self.inside("--bind", "cores", env={"COMITY_BIND": "numa"})
         self.assertEqual(seen["COMITY_BIND"], "cores")
         seen, said = self.inside("--harts", "3", env={"COMITY_HARTS": "abc"})
@@ -297,13 +301,13 @@ class stands_aside(cli_case):
         self.expect(self.run_comity("run", program), 7, out=self.preload + "\n")
 
 
-    def run_limited(self, program, limits, user=None):
+    def run_limited(self, program, limits, user=None, posix="--posix"):
         def limit():
             for which, value in limits.items():
                 resource.setrlimit(which, (value, value))
             if user:
                 os.setuid(user)
-        return subprocess.run([self.comity, "run", "--posix", program], cwd=self.folder, text=True, capture_output=True,
+        return subprocess.run([self.comity, "run", *([posix] if posix else []), program], cwd=self.folder, text=True, capture_output=True,
                               timeout=60, preexec_fn=limit)
 
     def test_where_limits_leave_no_room(self):
@@ -313,7 +317,7 @@ class stands_aside(cli_case):
             result = self.run_limited(program, {which: value * 1024})
             self.expect(result, 7, out="none\n", err=f"(ulimit {said}) leaves no room for Comity, which needs ")
         room = {resource.RLIMIT_AS: 1 << 30, resource.RLIMIT_DATA: 1 << 30, resource.RLIMIT_STACK: 1 << 20}
-        self.expect(self.run_limited(program, room), 7, out=self.preload.replace("libcomity_pthread.so", "libcomity_threads.so") + "\n")
+        self.expect(self.run_limited(program, room), 7, out=self.preload + "\n")
 
     @unittest.skipUnless(os.geteuid() == 0, "the limit counts all of a user's threads, so it takes another user")
     def test_where_a_limit_leaves_no_kernel_threads(self):
@@ -321,7 +325,38 @@ class stands_aside(cli_case):
         program = self.build("unprivileged", SAY_PRELOAD)
         result = self.run_limited(program, {resource.RLIMIT_NPROC: 8}, user=61957)
         self.expect(result, 7, out="none\n", err="(ulimit -u 8) leaves no room for Comity, which needs ")
-        self.expect(self.run_limited(program, {resource.RLIMIT_NPROC: 500}, user=61957), 7, out=self.preload.replace("libcomity_pthread.so", "libcomity_threads.so") + "\n")
+        kernels = self.preload.replace("libcomity_threads.so", "libcomity_pthread.so")
+        self.expect(self.run_limited(program, {resource.RLIMIT_NPROC: 8}, user=61957, posix=None), 7, out=kernels + "\n")
+        self.expect(self.run_limited(program, {resource.RLIMIT_NPROC: 500}, user=61957), 7, out=self.preload + "\n")
+
+
+class threads(cli_case):
+    """Whose the program's threads are, unless it is said."""
+    def serves(self, program, *words):
+        said = self.run_comity("run", "--verbose", program, *words).stderr
+        return "libcomity_threads.so" in said.partition("preloading")[2].partition("\n")[0]
+
+    def test_are_the_kernels_where_no_library_computes_in_parallel(self):
+        create = "#include <pthread.h>\nint main(int n, char **a) { return n > 9 ? pthread_create((pthread_t *)a, 0, 0, 0) : 0; }"
+        self.assertFalse(self.serves(self.build("makes-threads", create)))
+        self.build("libpool-of-threads.so", "#include <pthread.h>\nint pool(void *a) { return pthread_create(a, 0, 0, 0); }", "-shared", "-fPIC")
+        through = self.build("through-a-library", "int pool(void *); int main(int n, char **a) { return n > 9 ? pool(a) : 0; }",
+                             self.path("libpool-of-threads.so"), f"-Wl,-rpath,{self.folder}")
+        self.assertFalse(self.serves(through))
+
+    def test_are_comitys_beside_a_parallel_library(self):
+        create = "#include <pthread.h>\nint main(int n, char **a) { return n > 9 ? pthread_create((pthread_t *)a, 0, 0, 0) : 0; }"
+        self.build("libopenblas.so.0", "int blas;", "-shared", "-fPIC", "-Wl,-soname,libopenblas.so.0")
+        self.build("libsolver.so", "int solver;", "-shared", "-fPIC", "-Wl,--no-as-needed", self.path("libopenblas.so.0"), f"-Wl,-rpath,{self.folder}")
+        for library in ("libopenblas.so.0", "libsolver.so"):
+            program = self.build(f"with-{library}", create, "-Wl,--no-as-needed", self.path(library), f"-Wl,-rpath,{self.folder}")
+            self.assertTrue(self.serves(program))
+
+    def test_are_comitys_in_programs_that_load_libraries_or_start_programs(self):
+        self.assertTrue(self.serves("sh", "-c", ":"))
+        self.assertTrue(self.serves("env", "true"))
+        self.assertTrue(self.serves(sys.executable, "-c", ""))
+        self.assertTrue(self.serves(self.write("a-script", "#!/usr/bin/env python3\n")))
 
 
 class scripts(cli_case):

@@ -182,18 +182,6 @@ bool brings_go(void *(*fn)(void *)) noexcept {
     return true;
 }
 
-// Are threads that are created now Comity's? Unless the user has said so: where there is nothing in the process with
-// which they would have to share the cores, the kernel serves them as well, and their waits in it cost less.
-bool are_served() noexcept {
-    static std::atomic<bool> known{false};
-    if (known.load(std::memory_order_relaxed)) return true;
-    const sys::options &o = sys::get_options();
-    const bool served = o.posix == sys::posix_choice::on || !o.run ||
-                        (o.posix == sys::posix_choice::automatic && sys::some_object_needs(sys::is_parallel_library));
-    if (served) known.store(true, std::memory_order_relaxed);
-    return served;
-}
-
 // Under COMITY_VERBOSE a process says once of either kind that it creates such threads: whose they are cannot be seen
 // from outside.
 void say_once(std::atomic<bool> &said, const char *what) noexcept {
@@ -456,12 +444,10 @@ using comity::posix::thread;
 COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, void *(*fn)(void *), void *arg) noexcept {
     pay();
     const wishes w = wishes_of(a);
-    const char *why = brings_go(fn)         ? "in a process with Go's runtime threads are the C library's"
-                      : w.own_kernel_thread ? "a thread's attributes ask for a kernel thread of its own, by the C library"
-                      : !are_served()       ? "no parallel library is loaded, so threads are the C library's"
-                                            : nullptr;
-    if (why) {
-        say_once(said_kernel, why);
+    const bool in_go = brings_go(fn);
+    if (w.own_kernel_thread || in_go) {
+        say_once(said_kernel, in_go ? "in a process with Go's runtime threads are the C library's"
+                                    : "a thread's attributes ask for a kernel thread of its own, by the C library");
         const own_mask given_on;
         return next_create.get()(out, a, fn, arg);
     }
