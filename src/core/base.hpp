@@ -89,13 +89,13 @@ public:
     // to a thread that waits for one.
     static void give(hart *h, carrier *to, sched *into) noexcept;
     unsigned idle_count() const noexcept;
-    // A hart waits in a root scheduler, awake, for something to do, and leaves it when somebody is in line; +1, then -1.
+    // A hart waits in a root scheduler, awake, for something to do, and leaves it when somebody is in line; +1, then
+    // -1.
     void searches(int change) noexcept { searchers_.fetch_add(change, std::memory_order_relaxed); }
-    // How many harts nobody computes on, those that wait so included; stale at once.
-    unsigned free_count() const noexcept {
-        const int searching = searchers_.load(std::memory_order_relaxed);
-        return idle_count() + static_cast<unsigned>(searching > 0 ? searching : 0);
-    }
+    bool has_searchers() const noexcept { return searchers_.load(std::memory_order_relaxed) > 0; }
+    // How many harts would come if they were asked for: those that are idle, that search, and with which somebody
+    // dozes; stale at once.
+    unsigned free_count() const noexcept;
     bool has_any_worker() const noexcept;
 
     // The calling carrier, on its transition context, carries hart `id` from now on in place of its own, if that one is
@@ -133,7 +133,7 @@ private:
     unsigned count_ = 0;
     unsigned words_used_ = 0;
     alignas(
-        64) std::atomic<std::uint64_t> idle_[words]{};  // bit i: hart i is idle, and whoever clears it holds the hart
+        64) std::atomic<std::uint64_t> idle_[words]{}; // bit i: hart i is idle, and whoever clears it holds the hart
     alignas(64) std::atomic<int> searchers_{0};
     alignas(64) std::atomic<std::uint32_t> waiting_{0}; // adopted threads in the queue; written under lock_
     spinlock lock_;

@@ -164,7 +164,7 @@ __attribute__((destructor)) void tell_of_no_use() {
     if (options.stats && options.run_process == sys::process_id())
         sys::warn(
             "not used: the program called no library that Comity serves (`comity doctor PROGRAM` lists those that it "
-            "has; threads of its own are served with `--posix`); nothing was counted");
+            "has; threads of its own are served beside those, and with `--posix`); nothing was counted");
 }
 
 // From the beginning: handlers that are made by the start itself would be missing at a fork that comes in its middle.

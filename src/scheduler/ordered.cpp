@@ -167,7 +167,7 @@ unit *work_stealing::pick(slot &own) noexcept {
         if (next.renews) own.allowance.store(order->quota, std::memory_order_relaxed);
         own.lock.unlock();
         if (next.u) own.wait_us = 1;
-        if (next.u || !next.kept || looks == most_looks) return next.u ? next.u : take_spare();
+        if (next.u || !next.kept || looks == most_looks || !children_.empty()) return next.u ? next.u : take_spare();
         wait_between_looks(own);
     }
 }

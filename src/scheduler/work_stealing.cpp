@@ -482,7 +482,10 @@ void work_stealing::leave_if_surplus(carrier *k) noexcept {
 void work_stealing::wait_between_looks(slot &own) const noexcept {
     constexpr unsigned longest_us = 8;
     const std::uint64_t from = sys::ticks(), length = own.wait_us * core::ticks_per_us();
-    while (sys::ticks() - from < length && children_.empty()) sys::cpu_relax();
+    while (sys::ticks() - from < length) {
+        if (!children_.empty()) return;
+        sys::cpu_relax();
+    }
     own.wait_us = std::min(2 * own.wait_us, longest_us);
 }
 

@@ -107,15 +107,17 @@ bool is_base_library(const std::string &file) {
 
 // Libraries with which a program's threads have to share the cores.
 bool is_parallel(const std::string &file) {
-    constexpr const char *starts[] = {"libgomp",  "libomp.",           "libiomp5.",         "libopenblas",
-                                      "libmkl_",  "libscipy_openblas", "libblis",           "libfftw3_threads",
-                                      "libblas",  "libfftw3f_threads", "libfftw3l_threads", "libcblas",
-                                      "libtorch", "liblapack"};
+    constexpr const char *starts[] = {
+        "libgomp", "libomp.", "libiomp5.", "libopenblas", "libscipy_openblas", "libflexiblas", "libmkl_", "libblis", "libarmpl",
+        "libatlas", "libsatlas", "libtatlas", "libblas", "libcblas", "liblapack", "libtorch", "libfftw3_threads",
+        "libfftw3f_threads", "libfftw3l_threads"};
     return std::ranges::any_of(starts, [&](const char *start) { return begins_with(file, start); });
 }
 
-// Programs that load libraries which compute in parallel while they run.
+// Programs that load libraries which compute in parallel while they run; and programs that make threads, but are mostly
+// there to start others, to which what is decided for them applies.
 constexpr const char *interpreters[] = {"python", "pypy", "ipython", "jupyter", "Rscript", "julia", "octave"};
+constexpr const char *launchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "srun", "perf", "gdb", "ctest"};
 
 bool makes_threads(const elf_symbols &symbols) {
     constexpr const char *cpp_thread =
@@ -143,14 +145,14 @@ std::optional<runtime> recognise(const candidate &c) {
 
 } // namespace
 
-bool loads_libraries_later(const std::string &program) {
+bool is_known_by_others(const std::string &program) {
     const std::string name = file_name(program);
-    return name == "R" ||
-           std::ranges::any_of(interpreters, [&](const char *start) { return begins_with(name, start); });
+    const auto begins_so = [&](const char *start) { return begins_with(name, start); };
+    return name == "R" || std::ranges::any_of(interpreters, begins_so) || std::ranges::any_of(launchers, begins_so);
 }
 
 bool serves_threads(const std::string &program, const std::vector<library> &libraries) {
-    if (loads_libraries_later(program)) return true;
+    if (is_known_by_others(program)) return true;
     for (const library &lib : libraries) {
         if (has_library({lib}, "libcomity")) continue;
         const auto head = read_elf_head(lib.path);
@@ -160,7 +162,7 @@ bool serves_threads(const std::string &program, const std::vector<library> &libr
 }
 
 bool serves_threads(const std::string &program) {
-    return loads_libraries_later(program) || serves_threads(program, find_libraries(program));
+    return is_known_by_others(program) || serves_threads(program, find_libraries(program));
 }
 
 std::vector<runtime> find_runtimes(const std::vector<library> &libraries, bool serves_threads) {

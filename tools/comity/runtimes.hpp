@@ -27,8 +27,8 @@ struct runtime {
 // program that makes none itself, but may start others, such as a shell.
 bool serves_threads(const std::string &program, const std::vector<library> &libraries);
 bool serves_threads(const std::string &program); // those that the loader would load
-// Is it an interpreter, whose files tell little, for programs that compute in parallel?
-bool loads_libraries_later(const std::string &program);
+// Is it one whose files tell little: an interpreter for programs that compute in parallel, or one that starts others?
+bool is_known_by_others(const std::string &program);
 
 // Comity's own libraries are none of them.
 std::vector<runtime> find_runtimes(const std::vector<library> &libraries, bool serves_threads);

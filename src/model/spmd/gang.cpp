@@ -17,7 +17,7 @@ using core::base;
 void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
     // A hart that spins in the team takes its ranks within a fraction of a microsecond; one that waits above has to
     // come first.
-    const unsigned most_us = parent != &base() && base().free_count() != 0 ? 4 : 1;
+    const unsigned most_us = parent != &base() && base().has_searchers() ? 4 : 1;
     if (parent != &base()) ask_for_harts(ranks);
     const std::uint64_t from = sys::ticks(), most = most_us * core::ticks_per_us();
     while (sys::ticks() - from < most && has_ranks()) sys::cpu_relax();

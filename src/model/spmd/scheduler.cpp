@@ -252,18 +252,26 @@ bool team::yield_to_others(context *c) noexcept {
 }
 
 void team::give_way_to_master(context *c) noexcept {
+    constexpr std::uint8_t longest = 15;
     const carrier *k = c->on;
     if (c == k->native || k->native != master || !core::home_ready(k, this) || last_size > base().hart_count()) return;
+    const std::uint8_t pauses = give_way_pauses_.load(std::memory_order_relaxed);
+    if (pauses != 0) return give_way_pauses_.store(pauses - 1, std::memory_order_relaxed);
     core::pause(
         c,
         [](context *self, void *t) {
             auto *of = static_cast<team *>(t);
             carrier *on = core::current_carrier();
+            of->send_home(on); // before: `self` is left to a hart that is at its place
             core::unblock(self);
-            of->leave_places(on);
             core::go_home(on, of);
         },
         this);
+    // Nobody else came for it: it was a switch for nothing.
+    const std::uint8_t before = give_way_pause_.load(std::memory_order_relaxed);
+    const auto next = static_cast<std::uint8_t>(c->on != k ? 0 : std::min<unsigned>(2U * before + 1U, longest));
+    give_way_pause_.store(next, std::memory_order_relaxed);
+    give_way_pauses_.store(next, std::memory_order_relaxed);
 }
 
 // Returns when no child wants a hart.
@@ -292,7 +300,7 @@ void team::step(carrier *k, bool child_first) noexcept {
             if (child_first) enter_child(k);
             child_first = false;
             if (core::home_ready(k, this)) {
-                leave_places(k);
+                send_home(k);
                 core::go_home(k, this);
             }
             if (context *c = pop_ready(k)) core::resume(k, c);

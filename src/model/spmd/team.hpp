@@ -38,8 +38,9 @@ COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = regi
                        const void *known_as = nullptr) noexcept;
 
 // The calling rank has let the other ranks of its region go on. If the master is one of them, and waits for the kernel
-// thread that the caller is on, the only one on which it can run, it goes on there at once, and the caller wherever there
-// is a hart for it. Nothing happens in a region with more ranks than harts, which hardly has one. May switch.
+// thread that the caller is on, the only one on which it can run, it goes on there at once, and the caller wherever
+// there is a hart for it. Nothing happens in a region with more ranks than harts, and seldom anything where none came
+// lately. May switch.
 COMITY_SHARED void give_way_to_master() noexcept;
 
 // Places to which ranks can be bound: sets of CPUs, which live as long as the process, looked up by numbers from 1;
@@ -63,7 +64,7 @@ COMITY_SHARED void set_stack_size(std::size_t bytes) noexcept;
 // waits.
 COMITY_SHARED unsigned claim_harts() noexcept;
 
-// On how many harts somebody computes, or lingers; stale at once. Any thread.
+// How many harts are with somebody who computes, lingers, or sleeps outside Comity; stale at once. Any thread.
 COMITY_SHARED unsigned busy_harts() noexcept;
 
 // Calls watcher(harts) when an outermost region starts that may use so many harts (>= 2), and watcher(-harts) when it

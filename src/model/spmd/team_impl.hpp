@@ -129,6 +129,8 @@ public:
         if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
             send_away(k);
     }
+    // The thread's own computation is about to go on, as this team's master or in one below.
+    void send_home(carrier *k) noexcept { k->native->owner == this ? go_to_place(k, 0) : leave_places(k); }
     unsigned rank_of(const context *c) const noexcept; // a rank of this team
     unsigned place_of(unsigned rank) const noexcept;
     place_table *make_table(unsigned ranks) noexcept;
@@ -167,11 +169,14 @@ public:
     unsigned capacity = 1;
     std::atomic<std::uintptr_t> *offered_at_ = nullptr; // slot::offer in the team around; null: not offered
     unsigned below_ = 0;                                // so many teams are around it,
-    team *top_ = nullptr;                               // the topmost of which, or itself, is this,
-    bool is_below_ = false;                             // and from there this one is found
-    slot *slots_ = nullptr;                             // one for each hart
-    member **members_ = nullptr;                        // [1, capacity)
-    unsigned room_ = 0;                                 // of members_
+    // How often ranks do not give way to the master, and how often they did not the last time: it was in vain. By who
+    // opens a barrier.
+    std::atomic<std::uint8_t> give_way_pauses_{0}, give_way_pause_{0};
+    team *top_ = nullptr;        // the topmost of which, or itself, is this,
+    bool is_below_ = false;      // and from there this one is found
+    slot *slots_ = nullptr;      // one for each hart
+    member **members_ = nullptr; // [1, capacity)
+    unsigned room_ = 0;          // of members_
 
     // What the master writes in each region, all in the line which its harts must read then: the region, written before
     // the slots are filled; how many ranks but 0 have not ended, and master_waiting.

@@ -84,6 +84,8 @@ bool look(std::int64_t now) noexcept {
         // A moment may have been one in which a thread waited for another: it takes several in a row to say fewer.
         constexpr unsigned looks_in_a_row = 4;
         const int before = others.load(std::memory_order_relaxed);
+        // Regions count with the harts that they asked for: while one runs it is not known who has those.
+        if (on_harts && now_others < before && regions.load(std::memory_order_relaxed) != 0) now_others = before;
         fewer = on_harts && now_others < before ? fewer + 1 : 0;
         if (fewer != 0 && fewer < looks_in_a_row) now_others = before;
         changed = now_others != before;
@@ -99,6 +101,8 @@ bool look(std::int64_t now) noexcept {
 std::atomic<std::uint32_t> observing{0}; // 1: look every period. Set by calls, cleared by the observer
 std::atomic<bool> observer_runs{false};
 
+bool has_to_observe() noexcept { return others.load(std::memory_order_relaxed) != 0 || paused(); }
+
 void *observe(void *) {
     sys::name_kernel_thread("comity-blas");
     for (;;) {
@@ -113,13 +117,19 @@ void *observe(void *) {
             paused_until.store(0, std::memory_order_relaxed);
             changed = true;
         }
-        if (others.load(std::memory_order_relaxed) == 0 && !paused()) observing.store(0, std::memory_order_relaxed);
+        if (!has_to_observe()) {
+            observing.store(0, std::memory_order_relaxed);
+            std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[blas-observing]
+            if (has_to_observe()) observing.store(1, std::memory_order_relaxed);
+        }
         if (changed) publish_available();
     }
     return nullptr;
 }
 
+// For one who has just given it a reason: either he sees that nobody observes, or the observer sees that.
 void start_observing() noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[blas-observing]
     if (observing.exchange(1, std::memory_order_acq_rel) == 1) // acq_rel[observing]
         return;
     if (!observer_runs.exchange(true, std::memory_order_relaxed) &&
@@ -189,6 +199,7 @@ void available_after_fork() noexcept {
     harts_taken.store(0, std::memory_order_relaxed);
     regions.store(0, std::memory_order_relaxed);
     looked_at.store(0, std::memory_order_relaxed);
+    fewer = 0;
 }
 
 } // namespace comity::blas

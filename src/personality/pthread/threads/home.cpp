@@ -201,6 +201,7 @@ void come_home() noexcept {
 void end_with_others() {
     if (the_scheduler() && comity_scheduler_self() == the_scheduler()) {
         comity_threads_end();
+        core::program_is_on_harts.store(false, std::memory_order_relaxed);
         scheduler.store(nullptr, std::memory_order_relaxed); // for those that handlers of exit create
     } else {                                                 // its hart is with others, or the scheduler is a keeper's
         first_has_left.store(true, std::memory_order_relaxed);

@@ -29,7 +29,7 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_t, clockid_t *)> next_getcpuclockid{"pth
 // What a thread that has no kernel thread of its own cannot do: said once for each function.
 int cannot(std::atomic<bool> &said, const char *function, const char *what) noexcept {
     if (!said.exchange(true, std::memory_order_relaxed))
-        sys::warn("%s: %s; it runs on Comity's harts (without --posix threads are the C library's)", function, what);
+        sys::warn("%s: %s; it runs on Comity's harts (with --no-posix threads are the C library's)", function, what);
     return ENOTSUP;
 }
 

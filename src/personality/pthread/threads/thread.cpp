@@ -178,7 +178,7 @@ bool brings_go(void *(*fn)(void *)) noexcept {
     if (!is_go) return known.store(fn, std::memory_order_relaxed), false;
     if (!go_is_there.exchange(true, std::memory_order_relaxed) && (the_scheduler() || receiver_here()))
         sys::warn("Go's runtime was loaded after signals or threads had become Comity's; it may fail: run the program "
-                  "without --posix");
+                  "with --no-posix");
     return true;
 }
 
