@@ -169,11 +169,11 @@ public:
     unsigned capacity = 1;
     std::atomic<std::uintptr_t> *offered_at_ = nullptr; // slot::offer in the team around; null: not offered
     unsigned below_ = 0;                                // so many teams are around it,
+    team *top_ = nullptr;                               // the topmost of which, or itself, is this,
+    bool is_below_ = false;                             // and from there this one is found
     // How often ranks do not give way to the master, and how often they did not the last time: it was in vain. By who
     // opens a barrier.
     std::atomic<std::uint8_t> give_way_pauses_{0}, give_way_pause_{0};
-    team *top_ = nullptr;        // the topmost of which, or itself, is this,
-    bool is_below_ = false;      // and from there this one is found
     slot *slots_ = nullptr;      // one for each hart
     member **members_ = nullptr; // [1, capacity)
     unsigned room_ = 0;          // of members_
