@@ -19,10 +19,11 @@ dependencies: ## install the Debian packages that are missing for everything
 NEEDS = test
 demo: NEEDS = demo
 demo: BUILD_ARGS = --target products demo_programs
+data-science: NEEDS = demo
 bench: NEEDS = bench
 bench: BUILD_ARGS = --target products bench_programs
 conformance-gomp conformance-kmp conformance-pthread: NEEDS = conformance
-conformance-gomp conformance-kmp conformance-pthread install: BUILD_ARGS = --target products
+conformance-gomp conformance-kmp conformance-pthread data-science install: BUILD_ARGS = --target products
 install: NEEDS =
 PRESET_NEEDS = $(if $(filter asan tsan,$(PRESET)),sanitizers) $(filter coverage,$(PRESET))
 
@@ -44,6 +45,11 @@ test: build ## build, then run every test but those of speed
 demo: build ## compare real programs under stock libraries and under Comity, draw the picture
 	@echo '== demo'
 	@demo/run
+
+.PHONY: data-science
+data-science: build ## compare 18 small data-science programs in the same way, write docs/results/data-science.md
+	@echo '== data-science'
+	@demo/data_science/run
 
 .PHONY: bench
 bench: build ## measure against other libraries in the same run, all suites

@@ -42,13 +42,14 @@ def is_complete(folder: Path, requirements: Path) -> bool:
         return False
 
 
-def make_environment(folder: Path, requirements: Path, say: Callable[[str], None]) -> Path:
-    """The Python of a virtual environment with exactly these packages; made anew unless a complete one is there."""
+def make_environment(folder: Path, requirements: Path, say: Callable[[str], None], command: str = "make demo") -> Path:
+    """The Python of a virtual environment with exactly these packages; made anew unless a complete one is there. `command` is
+    what a message recommends."""
     if is_complete(folder, requirements):
         return environment_python(folder)
     if os.environ.get("COMITY_NO_INSTALL") == "1":
         raise NotReady(f"COMITY_NO_INSTALL=1 is set, so nothing is installed, and {folder} with the packages of\n"
-                       f"{requirements} is not there; to fetch them and run everything: make demo")
+                       f"{requirements} is not there; to fetch them and run everything: {command}")
     say(f"making a virtual environment in {folder}")
     shutil.rmtree(folder, ignore_errors=True)
     made = subprocess.run([sys.executable, "-m", "venv", str(folder)], capture_output=True, text=True)

@@ -70,12 +70,12 @@ def differences(runs: Mapping[str, Sequence[Run]]) -> List[str]:
     return list(dict.fromkeys(found))
 
 
-def compare(expected: Mapping[str, float], got: Mapping[str, float]) -> List[str]:
+def compare(expected: Mapping[str, float], got: Mapping[str, float], tolerance: float = TOLERANCE) -> List[str]:
     lines = []
     for key in sorted(expected.keys() | got.keys()):
         if key not in expected or key not in got:
             lines.append(f"{key} is printed by only one of them")
-        elif not math.isclose(expected[key], got[key], rel_tol=TOLERANCE):
+        elif not math.isclose(expected[key], got[key], rel_tol=tolerance):
             lines.append(f"{key} is {got[key]:.12g} instead of {expected[key]:.12g}")
     return lines
 

@@ -1,0 +1,1 @@
+"""Runs the programs under their settings in turns, takes medians, compares results, and writes the page."""
