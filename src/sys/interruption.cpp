@@ -29,7 +29,8 @@ __thread moving_call *comity_moving_call = nullptr;
 
 namespace {
 
-bool (*handle)(const interruption &) noexcept = nullptr;
+// Set before the kernel is told of the handler that reads it.
+std::atomic<bool (*)(const interruption &) noexcept> handle{nullptr};
 std::atomic<bool (*)(const interruption &)> other_handler{nullptr};
 struct sigaction programs_own {};
 
@@ -71,7 +72,7 @@ void find_sanitizer() noexcept {
         if (sanitized && is_ours && sanitizers_code.contains(i.pc)) return;
         const auto other = other_handler.load(std::memory_order_relaxed);
         // The first may have moved the thread, and set its call to begin anew: what came for it meanwhile ends that.
-        const bool is_handled = handle(i);
+        const bool is_handled = handle.load(std::memory_order_relaxed)(i);
         if ((other && other(interruption_at(frame))) || is_handled || is_ours) return;
     }
     if (const auto to = others_go_to.load(std::memory_order_relaxed)) return to(signal, info, frame);
@@ -192,7 +193,7 @@ interruption interruption_at(void *frame) noexcept {
 }
 
 bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept {
-    handle = handler;
+    handle.store(handler, std::memory_order_relaxed);
     find_sanitizer();
     return install(programs_own);
 }
@@ -204,7 +205,7 @@ bool programs_action_on_interruptions(struct sigaction &action) noexcept {
 }
 
 bool pass_other_signals(void (*to)(int, siginfo_t *, void *)) noexcept {
-    if (!handle) return false;
+    if (!handle.load(std::memory_order_relaxed)) return false;
     others_go_to.store(to, std::memory_order_relaxed);
     struct sigaction before {};
     return install(before);
