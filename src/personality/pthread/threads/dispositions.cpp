@@ -139,10 +139,11 @@ bool rouse_listed() noexcept {
 
 void *route(void *) {
     sys::name_kernel_thread("comity-signals");
-    constexpr std::int64_t shortest = 1'000'000, longest = 64'000'000;
+    constexpr std::int64_t shortest = 1'000'000, longest = 64'000'000, patience = 20'000'000;
     std::int64_t pause = shortest;
     for (std::uint32_t seen = bell.load(std::memory_order_acquire);;) { // acquire[posix-router]
         take_arrivals();
+        leave_to_anybody_after(patience);
         const bool stays = serve_descriptors(), somebody = rouse_somebody(), any = rouse_listed() || somebody || stays;
         const std::uint32_t now = bell.load(std::memory_order_acquire); // acquire[posix-router]
         if (now == seen) {

@@ -367,10 +367,43 @@ signal_set pending_for(const receiver &r) noexcept {
     return r.sent.pending.load(std::memory_order_relaxed) | process.pending.load(std::memory_order_relaxed);
 }
 
-bool is_due(const receiver &r) noexcept {
-    const signal_set there = pending_for(r);
-    return there != 0 && (there & ~r.blocked.load(std::memory_order_relaxed)) != 0;
+namespace {
+
+bool first_takes() noexcept {
+    return is_first_there.load(std::memory_order_relaxed) && first_receiver.context.load(std::memory_order_relaxed);
 }
+
+// Those of the process's that are left to the first thread, as the kernel wakes that first: it may be the only one that
+// looks for what the handler has noted, where its wait ends (Python's). Not any more when it has had its time for them.
+std::atomic<signal_set> may_be_anybodys{0}; // written under the lock
+signal_set left_to_first() noexcept {
+    return first_takes() ? ~first_receiver.blocked.load(std::memory_order_relaxed) &
+                               ~may_be_anybodys.load(std::memory_order_relaxed)
+                         : 0;
+}
+
+signal_set due_for(const receiver &r) noexcept {
+    signal_set of_process = process.pending.load(std::memory_order_relaxed);
+    if (of_process != 0 && &r != &first_receiver) of_process &= ~left_to_first();
+    return (of_process | r.sent.pending.load(std::memory_order_relaxed)) & ~r.blocked.load(std::memory_order_relaxed);
+}
+
+} // namespace
+
+void leave_to_anybody_after(std::int64_t ns) noexcept {
+    static std::int64_t since = 0; // the router's
+    const signal_set left = process.pending.load(std::memory_order_relaxed) & left_to_first();
+    const std::int64_t now = left != 0 ? sys::now_ns() : 0;
+    if (left == 0 || since == 0) {
+        since = now;
+    } else if (now - since > ns) {
+        lock.lock();
+        may_be_anybodys.fetch_or(left, std::memory_order_relaxed);
+        lock.unlock();
+    }
+}
+
+bool is_due(const receiver &r) noexcept { return pending_for(r) != 0 && due_for(r) != 0; }
 
 bool take(receiver &r, signal_set of, siginfo_t &info) noexcept {
     lock.lock();
@@ -443,7 +476,7 @@ mask_for_now::mask_for_now(receiver &r, const sigset_t *mask) noexcept
 void deliver(receiver &r, const sys::interruption *at) {
     const sys::errno_kept kept;
     siginfo_t info;
-    while (is_due(r) && take(r, ~r.blocked.load(std::memory_order_relaxed), info)) handle(r, info, at);
+    for (signal_set due = 0; (due = due_for(r)) != 0 && take(r, due, info);) handle(r, info, at);
 }
 
 siginfo_t info_of(int signal, int code, sigval value) noexcept {
@@ -467,6 +500,7 @@ int send(receiver &r, const siginfo_t &info) noexcept {
 
 int send_to_process(const siginfo_t &info) noexcept {
     lock.lock();
+    may_be_anybodys.fetch_and(~set_of(info.si_signo), std::memory_order_relaxed);
     const int error = enqueue(process, info);
     lock.unlock();
     if (wanted_by_descriptors() & set_of(info.si_signo)) (void)serve_descriptors();
@@ -505,12 +539,6 @@ void take_listed(listed_receivers &to) noexcept {
     listed.number = 0;
     lock.unlock();
 }
-
-namespace {
-bool first_takes() noexcept {
-    return is_first_there.load(std::memory_order_relaxed) && first_receiver.context.load(std::memory_order_relaxed);
-}
-} // namespace
 
 bool visit_receivers(bool (*visit)(receiver &, void *), void *argument) noexcept {
     if (first_takes() && visit(first_receiver, argument)) return true;

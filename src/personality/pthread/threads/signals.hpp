@@ -157,6 +157,9 @@ void close_first_receiver() noexcept;
 
 // Is something there that it takes now?
 bool is_due(const receiver &r) noexcept;
+// What the process has been sent is left to the first thread, if that takes it, for so long; then anybody takes it. By
+// the router, now and then.
+void leave_to_anybody_after(std::int64_t ns) noexcept;
 // The first thread's, if that is who is asked for; else null.
 receiver *first_receiver_if(pthread_t t) noexcept;
 
