@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace {
@@ -204,6 +205,61 @@ TEST(attributes, a_policy_for_real_time_is_inherited) {
     auto f = [&] { pthread_getschedparam(pthread_self(), &policy, &none); };
     pthread_join(start(f), nullptr);
     EXPECT_EQ(SCHED_OTHER, policy);
+}
+
+// A thread that binds itself: nobody else is bound with it, nor who comes after it.
+TEST(attributes, cpus_may_be_set_by_a_thread_for_itself) {
+    cpu_set_t process, one;
+    ASSERT_EQ(0, sched_getaffinity(0, sizeof process, &process));
+    if (CPU_COUNT(&process) < 2) GTEST_SKIP() << "there is one CPU only";
+    CPU_ZERO(&one);
+    for (int i = 0; CPU_COUNT(&one) == 0; ++i)
+        if (CPU_ISSET(i, &process)) CPU_SET(i, &one);
+    for (const bool by_schedulers_call : {false, true}) {
+        auto binds = [&] {
+            const int error = by_schedulers_call ? sched_setaffinity(0, sizeof one, &one)
+                                                 : pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+            EXPECT_EQ(0, error);
+            for (int i = 0; i < 20; ++i) {
+                usleep(100);
+                cpu_set_t found;
+                EXPECT_EQ(0, pthread_getaffinity_np(pthread_self(), sizeof found, &found));
+                EXPECT_TRUE(CPU_EQUAL(&one, &found));
+            }
+            if (!by_schedulers_call) return;
+            EXPECT_EQ(0, sched_setaffinity(0, sizeof process, &process));
+            cpu_set_t found;
+            EXPECT_EQ(0, sched_getaffinity(0, sizeof found, &found));
+            EXPECT_TRUE(CPU_EQUAL(&process, &found));
+        };
+        auto looks = [&] {
+            for (int i = 0; i < 20; ++i) {
+                usleep(100);
+                cpu_set_t found;
+                EXPECT_EQ(0, sched_getaffinity(0, sizeof found, &found));
+                EXPECT_TRUE(CPU_EQUAL(&process, &found));
+            }
+        };
+        const pthread_t other = start(looks), t = start(binds);
+        pthread_join(t, nullptr);
+        pthread_join(other, nullptr);
+        pthread_join(start(looks), nullptr);
+        looks();
+    }
+}
+
+TEST(attributes, a_name_is_set_and_found_by_the_kernels_call_too) {
+    auto f = [] {
+        char name[16] = "";
+        EXPECT_EQ(0, prctl(PR_SET_NAME, "one-of-its-own, cut"));
+        EXPECT_EQ(0, pthread_getname_np(pthread_self(), name, sizeof name));
+        EXPECT_STREQ("one-of-its-own,", name);
+        EXPECT_EQ(0, pthread_setname_np(pthread_self(), "another"));
+        usleep(100);
+        EXPECT_EQ(0, prctl(PR_GET_NAME, name));
+        EXPECT_STREQ("another", name);
+    };
+    pthread_join(start(f), nullptr);
 }
 
 TEST(attributes, a_readers_writer_lock_that_is_held_may_be_destroyed) {

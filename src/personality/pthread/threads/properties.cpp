@@ -7,15 +7,21 @@
 #include "sys/message.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdarg>
 #include <cstring>
+#include <utility>
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace comity::posix {
 
 namespace {
 
+COMITY_NEXT_SYMBOL next<int (*)(pid_t, std::size_t, const cpu_set_t *)> next_own_affinity{"sched_setaffinity"};
+COMITY_NEXT_SYMBOL next<int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long)> next_prctl{"prctl"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, const char *)> next_setname{"pthread_setname_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, char *, std::size_t)> next_getname{"pthread_getname_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, pthread_attr_t *)> next_getattr{"pthread_getattr_np"};
@@ -31,6 +37,12 @@ int cannot(std::atomic<bool> &said, const char *function, const char *what) noex
     if (!said.exchange(true, std::memory_order_relaxed))
         sys::warn("%s: %s; it runs on Comity's harts (with --no-posix threads are the C library's)", function, what);
     return ENOTSUP;
+}
+
+void copy_cut(char *to, const char *from, std::size_t size) noexcept {
+    const std::size_t length = ::strnlen(from, size - 1);
+    std::memcpy(to, from, length);
+    std::memset(to + length, 0, size - length);
 }
 
 bool has_ended(const thread *t) noexcept {
@@ -63,6 +75,27 @@ COMITY_INTERPOSED int pthread_getname_np(pthread_t t, char *name, std::size_t si
     return 0;
 }
 
+// The names of a thread by the kernel's call; all else is the kernel thread's.
+COMITY_INTERPOSED int prctl(int what, ...) {
+    va_list rest;
+    va_start(rest, what);
+    unsigned long given[4];
+    for (unsigned long &word : given) word = va_arg(rest, unsigned long);
+    va_end(rest);
+    thread *own = current_thread;
+    if (own && what == PR_SET_NAME) {
+        char name[sizeof own->name];
+        copy_cut(name, reinterpret_cast<const char *>(given[0]), sizeof name); // as the kernel does
+        return pthread_setname_np(pthread_self(), name) == 0 ? 0 : (errno = EINVAL, -1);
+    }
+    if (own && what == PR_GET_NAME) {
+        const char *name = *own->name ? own->name : program_invocation_short_name; // as it is inherited elsewhere
+        copy_cut(reinterpret_cast<char *>(given[0]), name, sizeof own->name);
+        return 0;
+    }
+    return next_prctl.get()(what, given[0], given[1], given[2], given[3]);
+}
+
 COMITY_INTERPOSED int pthread_getattr_np(pthread_t t, pthread_attr_t *a) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_getattr.get()(t, a);
@@ -89,21 +122,54 @@ namespace {
 
 bool is_real_time(int policy) noexcept { return policy == SCHED_FIFO || policy == SCHED_RR; }
 
-// For as long as it has such a policy the thread stays on the kernel thread of its own on which it goes on.
-int set_own_policy(thread &t, int policy, const sched_param &p) noexcept {
+// Has the calling thread go on on a kernel thread of its own, and set something there, by set(): 0 or -1 with errno. It
+// stays there for as long as that holds.
+template <class Set> int set_on_own_kernel_thread(thread &t, const char *function, Set set) noexcept {
     const sys::errno_kept kept;
     (void)leave_hart();
     if (!core::is_promoted(core::current_context())) {
         static std::atomic<bool> said{false};
-        cannot(said, "pthread_setschedparam", "there is no kernel thread for it, which a real-time policy needs");
+        cannot(said, function, "there is no kernel thread for it, which that needs");
         return EPERM;
     }
-    if (sched_setscheduler(0, policy, &p) == 0) {
+    if (set() == 0) {
         t.kernel_thread.store(sys::kernel_thread_id(), std::memory_order_relaxed);
         return 0;
     }
     const int error = errno;
     come_home();
+    return error;
+}
+
+int set_own_policy(thread &t, int policy, const sched_param &p) noexcept {
+    return set_on_own_kernel_thread(t, "pthread_setschedparam", [&] { return sched_setscheduler(0, policy, &p); });
+}
+
+// Those are the thread's no more; it comes back to the harts when it waits next, unless its policy is one for real
+// time.
+void leave_own_cpus(thread &t) noexcept {
+    if (!std::exchange(t.has_own_cpus, false)) return;
+    cpu_set_t process;
+    if (sched_getaffinity(::getpid(), sizeof process, &process) == 0)
+        (void)next_own_affinity.get()(0, sizeof process, &process);
+    if (!is_real_time(sched_getscheduler(0))) t.kernel_thread.store(0, std::memory_order_relaxed);
+}
+
+// All that the process may use?
+bool are_all(std::size_t size, const cpu_set_t *cpus) noexcept {
+    cpu_set_t process;
+    if (sched_getaffinity(::getpid(), sizeof process, &process) != 0) return false;
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+        if (CPU_ISSET(i, &process) && !(static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus)))
+            return false;
+    return true;
+}
+
+int set_own_cpus(thread &t, std::size_t size, const cpu_set_t *cpus) noexcept {
+    if (are_all(size, cpus)) return leave_own_cpus(t), 0;
+    const int error =
+        set_on_own_kernel_thread(t, "pthread_setaffinity_np", [=] { return next_own_affinity.get()(0, size, cpus); });
+    if (error == 0) t.has_own_cpus = true;
     return error;
 }
 
@@ -114,6 +180,7 @@ void leave_real_time(thread &t) noexcept {
     const sys::errno_kept kept;
     const sched_param none{};
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
+    leave_own_cpus(t);
     t.kernel_thread.store(0, std::memory_order_relaxed);
 }
 
@@ -175,16 +242,20 @@ COMITY_INTERPOSED int pthread_setschedprio(pthread_t t, int priority) noexcept {
 COMITY_INTERPOSED int pthread_setaffinity_np(pthread_t t, std::size_t size, const cpu_set_t *cpus) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_setaffinity.get()(t, size, cpus);
-    cpu_set_t process;
-    if (sched_getaffinity(0, sizeof process, &process) != 0) return errno;
-    for (int i = 0; i < CPU_SETSIZE; ++i) {
-        const bool asked = static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus);
-        if (CPU_ISSET(i, &process) == asked) continue;
-        static std::atomic<bool> said{false};
-        return cannot(said, "pthread_setaffinity_np",
-                      "a thread that runs already cannot be bound (ask for it in the attributes, or see COMITY_BIND)");
-    }
-    return 0;
+    if (own == current_thread) return set_own_cpus(*own, size, cpus);
+    if (are_all(size, cpus)) return 0;
+    static std::atomic<bool> said{false};
+    return cannot(
+        said, "pthread_setaffinity_np",
+        "another thread that runs already cannot be bound (ask for it in the attributes, or it binds itself)");
+}
+
+COMITY_INTERPOSED int sched_setaffinity(pid_t id, std::size_t size, const cpu_set_t *cpus) noexcept {
+    thread *own = current_thread;
+    const bool is_own = own && (id == 0 || id == gettid());
+    if (!is_own || comity::core::is_settled()) return next_own_affinity.get()(id, size, cpus);
+    const int error = set_own_cpus(*own, size, cpus);
+    return error == 0 ? 0 : (errno = error, -1);
 }
 
 COMITY_INTERPOSED int pthread_getaffinity_np(pthread_t t, std::size_t size, cpu_set_t *cpus) noexcept {

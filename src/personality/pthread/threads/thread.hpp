@@ -24,6 +24,7 @@ struct threads_own {
     bool ending = false, in_program = false;
     bool uses_robust = false;      // mutexes
     bool slice_is_over = false;    // it was found where it could not go: it does in a call that it makes in a loop
+    bool has_own_cpus = false;     // it has bound itself, and so a kernel thread to itself
     bool stays = false;            // it has forked this process, as whose first thread it stays until the end
     std::uint64_t slept_until = 0; // ticks; in a call
     std::size_t stack_size = 0;    // written before stack_bottom
@@ -41,7 +42,7 @@ struct alignas(64) thread : threads_own {
 
     std::atomic<std::uint32_t> state{0};
     std::atomic<thread *> joins{nullptr}; // whose end it waits for
-    // The kernel thread that it has to itself, while it has a policy for real time; 0: none. Written by itself.
+    // The kernel thread that it has to itself, while it has a policy for real time or CPUs of its own; 0: none. Written by itself.
     std::atomic<int> kernel_thread{0};
     std::atomic<int> id{0};                    // what gettid says; 0: what the kernel does. Written by itself
     std::atomic<void *> stack_bottom{nullptr}; // where it runs, from its start
@@ -120,7 +121,7 @@ struct comity_scheduler *the_scheduler() noexcept;
 bool leave_hart() noexcept;
 // A thread that has done so, or was made to by the watch, comes back to the harts. May switch.
 void come_home() noexcept;
-// The calling thread has no policy for real time any more; it comes back when it does so next.
+// The calling thread has no policy for real time, and no CPUs of its own, any more; it comes back when it does so next.
 void leave_real_time(thread &t) noexcept;
 // The first thread has ended, and the process ends with the others.
 [[noreturn]] void end_with_others();
