@@ -72,7 +72,11 @@ program_report examine_program(const std::string &name) {
     const auto libraries = find_libraries(elf);
     for (const library &lib : libraries)
         if (lib.path.empty()) report.missing_libraries.push_back(lib.name);
-    report.runtimes = find_runtimes(libraries, serves_threads(elf, libraries));
+    const bool served = serves_threads(elf, libraries);
+    report.runtimes = find_runtimes(libraries, served);
+    report.notes.emplace_back(
+        served ? "threads of the program's own run on Comity's harts (`comity run --no-posix`: are the kernel's)"
+               : "threads of the program's own are the kernel's (`comity run --posix`: run on the harts)");
     note_interpreter(elf, report);
     return report;
 }

@@ -45,9 +45,9 @@ void add_run(CLI::App &app, run_request &request) {
     run->add_flag_callback(
            "--posix", [&request] { request.posix = true; },
            "The program's own threads (pthread_create, std::thread, Python's) run on the harts too, as "
-           "user-level threads. Without this option and the next they do, but for a program that makes "
-           "threads and is linked with no library that computes in parallel (OpenMP, BLAS, FFTW), with "
-           "which they would share the cores. (COMITY_POSIX=on)")
+           "user-level threads. Without this option and the next they do so in Python, R, Julia and Octave, "
+           "beside a library that computes in parallel (OpenMP, BLAS, FFTW), and in what starts other "
+           "programs, such as a shell. (COMITY_POSIX=on)")
         ->trigger_on_parse();
     run->add_flag_callback(
            "--no-posix", [&request] { request.posix = false; },

@@ -155,7 +155,11 @@ int run_program(const run_request &request) {
     if (obstacle.empty()) obstacle = check_loader(program, preload_list(here, posix));
     if (!obstacle.empty()) return run_without(obstacle, path, request.command);
     set_environment(here, posix);
-    if (request.verbose) sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));
+    if (request.verbose) {
+        sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));
+        sys::warn("run: threads of the program's own %s", posix ? "run on the harts (--no-posix: are the kernel's)"
+                                                                : "are the kernel's (--posix: run on the harts)");
+    }
     return execute(path, request.command);
 }
 

@@ -107,10 +107,11 @@ bool is_base_library(const std::string &file) {
 
 // Libraries with which a program's threads have to share the cores.
 bool is_parallel(const std::string &file) {
-    constexpr const char *starts[] = {
-        "libgomp", "libomp.", "libiomp5.", "libopenblas", "libscipy_openblas", "libflexiblas", "libmkl_", "libblis", "libarmpl",
-        "libatlas", "libsatlas", "libtatlas", "libblas", "libcblas", "liblapack", "libtorch", "libfftw3_threads",
-        "libfftw3f_threads", "libfftw3l_threads"};
+    constexpr const char *starts[] = {"libgomp",           "libomp.",           "libiomp5.",        "libopenblas",
+                                      "libscipy_openblas", "libflexiblas",      "libmkl_",          "libblis",
+                                      "libarmpl",          "libatlas",          "libsatlas",        "libtatlas",
+                                      "libblas",           "libcblas",          "liblapack",        "libtorch",
+                                      "libfftw3_threads",  "libfftw3f_threads", "libfftw3l_threads"};
     return std::ranges::any_of(starts, [&](const char *start) { return begins_with(file, start); });
 }
 
@@ -124,6 +125,10 @@ bool makes_threads(const elf_symbols &symbols) {
         "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
     return std::ranges::any_of(std::initializer_list<const char *>{"pthread_create", cpp_thread, "thrd_create"},
                                [&](const char *name) { return symbols.imported.contains(name); });
+}
+// Who places his threads himself has kernel threads in mind.
+bool binds_threads(const elf_symbols &symbols) {
+    return symbols.imported.contains("pthread_setaffinity_np") || symbols.imported.contains("sched_setaffinity");
 }
 bool makes_threads(const library &lib) {
     return !is_base_library(file_name(lib.name)) && makes_threads(read_elf_symbols(lib.path));
@@ -153,6 +158,7 @@ bool is_known_by_others(const std::string &program) {
 
 bool serves_threads(const std::string &program, const std::vector<library> &libraries) {
     if (is_known_by_others(program)) return true;
+    if (binds_threads(read_elf_symbols(program))) return false;
     for (const library &lib : libraries) {
         if (has_library({lib}, "libcomity")) continue;
         const auto head = read_elf_head(lib.path);

@@ -352,6 +352,11 @@ class threads(cli_case):
             program = self.build(f"with-{library}", create, "-Wl,--no-as-needed", self.path(library), f"-Wl,-rpath,{self.folder}")
             self.assertTrue(self.serves(program))
 
+    def test_are_the_kernels_where_the_program_binds_them(self):
+        binds = "int pthread_setaffinity_np(); int omp(void); int main(int n, char **a) { return n > 9 ? pthread_setaffinity_np() : 0; }"
+        self.build("libgomp-like.so", "int omp;", "-shared", "-fPIC", "-Wl,-soname,libgomp.so.1")
+        self.assertFalse(self.serves(self.build("binds", binds, "-w", "-Wl,--no-as-needed", self.path("libgomp-like.so"), f"-Wl,-rpath,{self.folder}")))
+
     def test_are_comitys_in_programs_that_load_libraries_or_start_programs(self):
         self.assertTrue(self.serves("sh", "-c", ":"))
         self.assertTrue(self.serves("env", "true"))

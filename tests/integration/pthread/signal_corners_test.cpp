@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csetjmp>
 #include <csignal>
@@ -13,6 +14,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -588,4 +590,34 @@ TEST(frames, of_signals_do_not_pile_up) {
     EXPECT_LT(0, handled);
     signal(SIGUSR1, SIG_IGN); // the last ones may be under way
     signal(SIGUSR2, SIG_IGN);
+}
+
+// As the kernel wakes the first thread before others. Python's handlers of signals run there only, when its wait ends.
+TEST(signals, to_the_process_end_the_first_threads_wait_whoever_sends_them) {
+    static std::atomic<pthread_t> handled_by{0};
+    struct sigaction a {
+    }, before{};
+    a.sa_handler = [](int) { handled_by = pthread_self(); };
+    ASSERT_EQ(0, sigaction(SIGUSR2, &a, &before));
+    sem_t s;
+    sem_init(&s, 0, 0);
+    for (int round = 0; round < 20; ++round) {
+        handled_by = 0;
+        std::atomic<bool> ended{false};
+        auto f = [&] {
+            usleep(1000);
+            // It may come before the wait has begun.
+            while (!ended) {
+                kill(getpid(), SIGUSR2);
+                usleep(5000);
+            }
+        };
+        const pthread_t t = start(f);
+        EXPECT_EQ(-1, sem_wait(&s));
+        EXPECT_EQ(EINTR, errno);
+        ended = true;
+        EXPECT_TRUE(pthread_equal(handled_by, pthread_self()));
+        pthread_join(t, nullptr);
+    }
+    sigaction(SIGUSR2, &before, nullptr);
 }

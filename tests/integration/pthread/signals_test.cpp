@@ -192,35 +192,6 @@ TEST(signals, end_a_semaphores_wait_and_a_sleep) {
     pthread_join(u, nullptr);
 }
 
-// As the kernel wakes the first thread before others. Python's handlers of signals run there only, when its wait ends.
-TEST(signals, to_the_process_end_the_first_threads_wait_whoever_sends_them) {
-    static std::atomic<pthread_t> handled_by{0};
-    struct sigaction a {}, before {};
-    a.sa_handler = [](int) { handled_by = pthread_self(); };
-    ASSERT_EQ(0, sigaction(SIGUSR2, &a, &before));
-    sem_t s;
-    sem_init(&s, 0, 0);
-    for (int round = 0; round < 20; ++round) {
-        handled_by = 0;
-        std::atomic<bool> ended{false};
-        auto f = [&] {
-            usleep(1000);
-            // It may come before the wait has begun.
-            while (!ended) {
-                kill(getpid(), SIGUSR2);
-                usleep(5000);
-            }
-        };
-        const pthread_t t = start(f);
-        EXPECT_EQ(-1, sem_wait(&s));
-        EXPECT_EQ(EINTR, errno);
-        ended = true;
-        EXPECT_TRUE(pthread_equal(handled_by, pthread_self()));
-        pthread_join(t, nullptr);
-    }
-    sigaction(SIGUSR2, &before, nullptr);
-}
-
 TEST(signals, end_a_read_unless_it_is_to_begin_anew) {
     int ends[2];
     ASSERT_EQ(0, pipe(ends));
