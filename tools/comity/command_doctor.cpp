@@ -74,10 +74,10 @@ program_report examine_program(const std::string &name) {
         if (lib.path.empty()) report.missing_libraries.push_back(lib.name);
     const bool served = serves_threads(elf, libraries);
     report.runtimes = find_runtimes(libraries, served);
+    note_interpreter(elf, report);
     report.notes.emplace_back(
         served ? "threads of the program's own run on Comity's harts (`comity run --no-posix`: are the kernel's)"
                : "threads of the program's own are the kernel's (`comity run --posix`: run on the harts)");
-    note_interpreter(elf, report);
     return report;
 }
 
