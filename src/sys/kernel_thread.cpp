@@ -209,7 +209,7 @@ bool kernel_thread_stack(void *&bottom, std::size_t &size) noexcept {
 
 void name_kernel_thread(const char *name) noexcept {
     const errno_kept kept;
-    ::prctl(PR_SET_NAME, name, 0, 0, 0); // the kernel cuts it
+    ::syscall(SYS_prctl, PR_SET_NAME, name, 0, 0, 0); // the kernel cuts it; past ours, which names a program's thread
 }
 
 // By hand: a drop-in answers the C library's call by the id that the program knows.

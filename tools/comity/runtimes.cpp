@@ -158,7 +158,8 @@ bool is_known_by_others(const std::string &program) {
 
 bool serves_threads(const std::string &program, const std::vector<library> &libraries) {
     if (is_known_by_others(program)) return true;
-    if (binds_threads(read_elf_symbols(program))) return false;
+    if (const elf_symbols symbols = read_elf_symbols(program); binds_threads(symbols) && makes_threads(symbols))
+        return false;
     for (const library &lib : libraries) {
         if (has_library({lib}, "libcomity")) continue;
         const auto head = read_elf_head(lib.path);

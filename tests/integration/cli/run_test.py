@@ -353,7 +353,7 @@ class threads(cli_case):
             self.assertTrue(self.serves(program))
 
     def test_are_the_kernels_where_the_program_binds_them(self):
-        binds = "int pthread_setaffinity_np(); int omp(void); int main(int n, char **a) { return n > 9 ? pthread_setaffinity_np() : 0; }"
+        binds = "int pthread_setaffinity_np(), pthread_create(); int main(int n, char **a) { return n > 9 ? pthread_create() + pthread_setaffinity_np() : 0; }"
         self.build("libgomp-like.so", "int omp;", "-shared", "-fPIC", "-Wl,-soname,libgomp.so.1")
         self.assertFalse(self.serves(self.build("binds", binds, "-w", "-Wl,--no-as-needed", self.path("libgomp-like.so"), f"-Wl,-rpath,{self.folder}")))
 

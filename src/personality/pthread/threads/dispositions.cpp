@@ -115,7 +115,7 @@ bool rouse_somebody() noexcept {
     const auto takes_it = [](receiver &r, void *) {
         const bool takes = is_due(r);
         if (takes) rouse(r);
-        return takes;
+        return takes && !has_given_away(r);
     };
     return visit_receivers(waits, nullptr) || visit_receivers(takes_it, nullptr);
 }

@@ -2,6 +2,8 @@
 #include "core/carrier.hpp"
 #include "core/promotion.hpp"
 #include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/vfork.hpp"
+#include "sys/cpu_set.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
@@ -82,7 +84,8 @@ COMITY_INTERPOSED int prctl(int what, ...) {
     unsigned long given[4];
     for (unsigned long &word : given) word = va_arg(rest, unsigned long);
     va_end(rest);
-    thread *own = current_thread;
+    thread *own = in_vforked_child() ? nullptr : current_thread;
+    if (own && own->stays && what == PR_SET_NAME) (void)next_prctl.get()(what, given[0], 0, 0, 0);
     if (own && what == PR_SET_NAME) {
         char name[sizeof own->name];
         copy_cut(name, reinterpret_cast<const char *>(given[0]), sizeof name); // as the kernel does
@@ -149,18 +152,15 @@ int set_own_policy(thread &t, int policy, const sched_param &p) noexcept {
 // time.
 void leave_own_cpus(thread &t) noexcept {
     if (!std::exchange(t.has_own_cpus, false)) return;
-    cpu_set_t process;
-    if (sched_getaffinity(::getpid(), sizeof process, &process) == 0)
-        (void)next_own_affinity.get()(0, sizeof process, &process);
+    (void)sys::set_thread_cpus(0, sys::process_cpus());
     if (!is_real_time(sched_getscheduler(0))) t.kernel_thread.store(0, std::memory_order_relaxed);
 }
 
 // All that the process may use?
 bool are_all(std::size_t size, const cpu_set_t *cpus) noexcept {
-    cpu_set_t process;
-    if (sched_getaffinity(::getpid(), sizeof process, &process) != 0) return false;
+    const sys::cpu_set &process = sys::process_cpus();
     for (int i = 0; i < CPU_SETSIZE; ++i)
-        if (CPU_ISSET(i, &process) && !(static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus)))
+        if (process.has(i) && !(static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus)))
             return false;
     return true;
 }
@@ -198,6 +198,8 @@ COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched
     const int id = own->kernel_thread.load(std::memory_order_relaxed);
     if (own == current_thread && is_real_time(policy)) return set_own_policy(*own, policy, *p);
     if (own == current_thread && id != 0) {
+        const comity::sys::errno_kept kept;
+        if (own->has_own_cpus) return sched_setscheduler(0, policy, p) == 0 ? 0 : errno;
         leave_real_time(*own);
         come_home();
         return 0;
@@ -206,7 +208,7 @@ COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched
         const comity::sys::errno_kept kept;
         return sched_setscheduler(id, policy, p) == 0 ? 0 : errno;
     }
-    if (policy == SCHED_OTHER && id == 0) return 0;
+    if (policy == SCHED_OTHER && (id == 0 || sched_getscheduler(id) == SCHED_OTHER)) return 0;
     static std::atomic<bool> said{false};
     cannot(said, "pthread_setschedparam",
            "only the thread itself can go on on a kernel thread of its own, which a real-time policy needs, or come "
@@ -242,6 +244,8 @@ COMITY_INTERPOSED int pthread_setschedprio(pthread_t t, int priority) noexcept {
 COMITY_INTERPOSED int pthread_setaffinity_np(pthread_t t, std::size_t size, const cpu_set_t *cpus) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_setaffinity.get()(t, size, cpus);
+    if (own == current_thread && (own->stays || in_vforked_child()))
+        return next_own_affinity.get()(0, size, cpus) == 0 ? 0 : errno;
     if (own == current_thread) return set_own_cpus(*own, size, cpus);
     if (are_all(size, cpus)) return 0;
     static std::atomic<bool> said{false};
@@ -253,7 +257,8 @@ COMITY_INTERPOSED int pthread_setaffinity_np(pthread_t t, std::size_t size, cons
 COMITY_INTERPOSED int sched_setaffinity(pid_t id, std::size_t size, const cpu_set_t *cpus) noexcept {
     thread *own = current_thread;
     const bool is_own = own && (id == 0 || id == gettid());
-    if (!is_own || comity::core::is_settled()) return next_own_affinity.get()(id, size, cpus);
+    if (!is_own || own->stays || in_vforked_child() || comity::core::is_settled())
+        return next_own_affinity.get()(id, size, cpus);
     const int error = set_own_cpus(*own, size, cpus);
     return error == 0 ? 0 : (errno = error, -1);
 }

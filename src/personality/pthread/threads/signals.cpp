@@ -393,14 +393,20 @@ signal_set due_for(const receiver &r) noexcept {
 void leave_to_anybody_after(std::int64_t ns) noexcept {
     static std::int64_t since = 0; // the router's
     const signal_set left = process.pending.load(std::memory_order_relaxed) & left_to_first();
-    const std::int64_t now = left != 0 ? sys::now_ns() : 0;
-    if (left == 0 || since == 0) {
+    // Where it waits at an object of ours it looks as soon as it has a hart again.
+    const bool looks = left == 0 || first_receiver.waits_at.load(std::memory_order_relaxed);
+    const std::int64_t now = looks ? 0 : sys::now_ns();
+    if (looks || since == 0) {
         since = now;
     } else if (now - since > ns) {
         lock.lock();
         may_be_anybodys.fetch_or(left, std::memory_order_relaxed);
         lock.unlock();
     }
+}
+
+bool has_given_away(const receiver &r) noexcept {
+    return &r == &first_receiver && (due_for(r) & may_be_anybodys.load(std::memory_order_relaxed)) != 0;
 }
 
 bool is_due(const receiver &r) noexcept { return pending_for(r) != 0 && due_for(r) != 0; }
@@ -498,10 +504,15 @@ int send(receiver &r, const siginfo_t &info) noexcept {
     return error;
 }
 
+// With the lock.
+static int enqueue_for_process(const siginfo_t &info) noexcept {
+    may_be_anybodys.fetch_and(~set_of(info.si_signo), std::memory_order_relaxed);
+    return enqueue(process, info);
+}
+
 int send_to_process(const siginfo_t &info) noexcept {
     lock.lock();
-    may_be_anybodys.fetch_and(~set_of(info.si_signo), std::memory_order_relaxed);
-    const int error = enqueue(process, info);
+    const int error = enqueue_for_process(info);
     lock.unlock();
     if (wanted_by_descriptors() & set_of(info.si_signo)) (void)serve_descriptors();
     ring_router();
@@ -603,8 +614,9 @@ bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info) {
     if (!r || !may_handle(*r, i)) return false;
     leave_handlers_below(*r, i.sp);
     lock.lock();
-    // The kernel sends this one to who writes.
-    const int error = enqueue(info.si_signo == SIGPIPE ? r->sent : process, info);
+    // The kernel sends these to who writes, or computes.
+    const bool is_its_own = info.si_signo == SIGPIPE || info.si_signo == SIGPROF || info.si_signo == SIGVTALRM;
+    const int error = is_its_own ? enqueue(r->sent, info) : enqueue_for_process(info);
     lock.unlock();
     if (error != 0) return false;
     const std::uint32_t before = r->handled_without_restart;

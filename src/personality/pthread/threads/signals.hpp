@@ -160,6 +160,8 @@ bool is_due(const receiver &r) noexcept;
 // What the process has been sent is left to the first thread, if that takes it, for so long; then anybody takes it. By
 // the router, now and then.
 void leave_to_anybody_after(std::int64_t ns) noexcept;
+// Is it the first thread, and what is there for it anybody's by now?
+bool has_given_away(const receiver &r) noexcept;
 // The first thread's, if that is who is asked for; else null.
 receiver *first_receiver_if(pthread_t t) noexcept;
 
