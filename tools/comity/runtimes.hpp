@@ -24,7 +24,8 @@ struct runtime {
 
 // Does `comity run` serve the threads of the program, which is loaded with these libraries, unless it is told? It does
 // where a library is among them, or may come, that computes in parallel: there is something to share. So it does with a
-// program that makes none itself, but may start others, such as a shell. Not with one that binds threads to CPUs itself.
+// program that makes none itself, but may start others, such as a shell. Not with one that binds threads to CPUs
+// itself.
 bool serves_threads(const std::string &program, const std::vector<library> &libraries);
 bool serves_threads(const std::string &program); // those that the loader would load
 // Is it one whose files tell little: an interpreter for programs that compute in parallel, or one that starts others?

@@ -129,7 +129,7 @@ void *observe(void *) {
 
 // For one who has just given it a reason: either he sees that nobody observes, or the observer sees that.
 void start_observing() noexcept {
-    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[blas-observing]
+    std::atomic_thread_fence(std::memory_order_seq_cst);       // seq_cst[blas-observing]
     if (observing.exchange(1, std::memory_order_acq_rel) == 1) // acq_rel[observing]
         return;
     if (!observer_runs.exchange(true, std::memory_order_relaxed) &&

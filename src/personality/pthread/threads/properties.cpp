@@ -160,8 +160,7 @@ void leave_own_cpus(thread &t) noexcept {
 bool are_all(std::size_t size, const cpu_set_t *cpus) noexcept {
     const sys::cpu_set &process = sys::process_cpus();
     for (int i = 0; i < CPU_SETSIZE; ++i)
-        if (process.has(i) && !(static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus)))
-            return false;
+        if (process.has(i) && !(static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus))) return false;
     return true;
 }
 

@@ -42,7 +42,8 @@ struct alignas(64) thread : threads_own {
 
     std::atomic<std::uint32_t> state{0};
     std::atomic<thread *> joins{nullptr}; // whose end it waits for
-    // The kernel thread that it has to itself, while it has a policy for real time or CPUs of its own; 0: none. Written by itself.
+    // The kernel thread that it has to itself, while it has a policy for real time or CPUs of its own; 0: none. Written
+    // by itself.
     std::atomic<int> kernel_thread{0};
     std::atomic<int> id{0};                    // what gettid says; 0: what the kernel does. Written by itself
     std::atomic<void *> stack_bottom{nullptr}; // where it runs, from its start
