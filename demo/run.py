@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import platform
-import re
 import shutil
 import sys
 import time
@@ -21,17 +20,12 @@ REPOSITORY = HERE.parent
 sys.path[:0] = [str(HERE), str(REPOSITORY / "bench")]
 
 from comparison import page, plot, preparation, programs, session, table  # noqa: E402
+from comparison.arguments import whole_number  # noqa: E402
 from harness import machine, report  # noqa: E402
 
 ENVIRONMENT = HERE / ".venv"
 REQUIREMENTS = HERE / "requirements.txt"
 SHOWN_PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl")
-
-
-def whole_number(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
 
 
 def arguments(given=None) -> argparse.Namespace:
@@ -69,20 +63,17 @@ def continue_in_environment() -> None:
     os.execv(python, [str(python), "-B", str(HERE / "run.py"), *sys.argv[1:]])
 
 
-def conditions(repeats: int, cores: int) -> dict:
-    cpuinfo = Path("/proc/cpuinfo").read_text(errors="replace")
-    virtual = " (virtual machine)" if re.search(r"\bhypervisor\b", cpuinfo) else ""
-    changed = machine.first_line(["git", "status", "--porcelain", "--untracked-files=no"], REPOSITORY)
+def conditions(repeats: int) -> dict:
     version = {name: machine.first_line(["dpkg-query", "-W", "-f", "${Version}", name])
                for name in ("libopenblas0-openmp", "libtbb12", "libgomp1")}
     return {
-        "machine": f"{machine.processor_name(cpuinfo)}{virtual}, {cores} cores",
-        "system": f"{machine.distribution(Path('/etc/os-release').read_text())}, Linux {platform.release()}",
+        "machine": machine.computer(),
+        "system": machine.system(),
         "python": f"{platform.python_version()}, " + ", ".join(f"{name} {metadata.version(name)}" for name in SHOWN_PACKAGES),
         "libraries": ", ".join(f"{name} {number}" for name, number in version.items() if number),
-        "commit": machine.first_line(["git", "rev-parse", "--short", "HEAD"], REPOSITORY) + (" with changes" if changed else ""),
+        "commit": machine.commit(REPOSITORY),
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "load average at the start": " ".join(f"{load:.2f}" for load in os.getloadavg()),
+        "load average at the start": machine.load_average(),
         "repeats": str(repeats),
     }
 
@@ -118,7 +109,7 @@ def compare(options: argparse.Namespace) -> int:
     chosen = [(program, programs.settings(program, cores))
               for program in programs.programs(HERE, options.build.resolve(), sys.executable)
               if not options.only or program.name in options.only]
-    stated = conditions(repeats, cores)
+    stated = conditions(repeats)
     say(f"{stated['machine']}; up to {repeats} rounds of {sum(len(settings) for _, settings in chosen)} runs")
     begin = time.monotonic()
     outcomes = session.carry_out(session.Plan(chosen, comity, repeats, options.run_limit, options.time_limit, say,

@@ -36,18 +36,36 @@ def _text(path: str) -> str:
         return ""
 
 
-def conditions(repository: Path, libomp: Sequence[str], loop_rate: float, repeats: int) -> Dict[str, str]:
-    virtual = " (virtual machine)" if re.search(r"\bhypervisor\b", _text("/proc/cpuinfo")) else ""
+def computer() -> str:
+    """The processor, and how many cores this process may use."""
+    cpuinfo = _text("/proc/cpuinfo")
+    virtual = " (virtual machine)" if re.search(r"\bhypervisor\b", cpuinfo) else ""
+    return f"{processor_name(cpuinfo)}{virtual}, {len(os.sched_getaffinity(0))} cores"
+
+
+def system() -> str:
+    return f"{distribution(_text('/etc/os-release'))}, Linux {platform.release()}"
+
+
+def commit(repository: Path) -> str:
     changed = first_line(["git", "status", "--porcelain", "--untracked-files=no"], repository)
+    return first_line(["git", "rev-parse", "--short", "HEAD"], repository) + (" with changes" if changed else "")
+
+
+def load_average() -> str:
+    return " ".join(f"{load:.2f}" for load in os.getloadavg())
+
+
+def conditions(repository: Path, libomp: Sequence[str], loop_rate: float, repeats: int) -> Dict[str, str]:
     return {
-        "machine": f"{processor_name(_text('/proc/cpuinfo'))}{virtual}, {len(os.sched_getaffinity(0))} cores",
-        "system": f"{distribution(_text('/etc/os-release'))}, Linux {platform.release()}",
+        "machine": computer(),
+        "system": system(),
         "compilers": ", ".join(filter(None, (first_line(["g++", "--version"]), first_line(["clang++-14", "--version"])))),
         "libgomp": first_line(["dpkg-query", "-W", "-f", "${Version}", "libgomp1"]),
         "libomp": ", ".join(libomp),
-        "commit": first_line(["git", "rev-parse", "--short", "HEAD"], repository) + (" with changes" if changed else ""),
+        "commit": commit(repository),
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "load average at the start": " ".join(f"{load:.2f}" for load in os.getloadavg()),
+        "load average at the start": load_average(),
         "work loop": f"{loop_rate:.4f} iterations a cycle" if loop_rate else "not calibrated",
         "repeats": str(repeats),
     }
