@@ -115,8 +115,7 @@ unsigned base_scheduler::idle_count() const noexcept {
 }
 
 unsigned base_scheduler::free_count() const noexcept {
-    const int searching = searchers_.load(std::memory_order_relaxed);
-    unsigned n = idle_count() + static_cast<unsigned>(searching > 0 ? searching : 0);
+    unsigned n = idle_count() + searchers_.load(std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) {
         const std::uintptr_t dozer = harts_[i].dozer.load(std::memory_order_relaxed);
         n += dozer != 0 && !(dozer & hart::recalled);

@@ -91,8 +91,10 @@ public:
     unsigned idle_count() const noexcept;
     // A hart waits in a root scheduler, awake, for something to do, and leaves it when somebody is in line; +1, then
     // -1.
-    void searches(int change) noexcept { searchers_.fetch_add(change, std::memory_order_relaxed); }
-    bool has_searchers() const noexcept { return searchers_.load(std::memory_order_relaxed) > 0; }
+    void searches(int change) noexcept {
+        searchers_.fetch_add(static_cast<std::uint32_t>(change), std::memory_order_relaxed);
+    }
+    bool has_searchers() const noexcept { return searchers_.load(std::memory_order_relaxed) != 0; }
     // How many harts would come if they were asked for: those that are idle, that search, and with which somebody
     // dozes; stale at once.
     unsigned free_count() const noexcept;
@@ -133,9 +135,9 @@ private:
     unsigned count_ = 0;
     unsigned words_used_ = 0;
     alignas(
-        64) std::atomic<std::uint64_t> idle_[words]{}; // bit i: hart i is idle, and whoever clears it holds the hart
-    alignas(64) std::atomic<int> searchers_{0};
-    alignas(64) std::atomic<std::uint32_t> waiting_{0}; // adopted threads in the queue; written under lock_
+        64) std::atomic<std::uint64_t> idle_[words]{};    // bit i: hart i is idle, and whoever clears it holds the hart
+    alignas(64) std::atomic<std::uint32_t> searchers_{0}; // root schedulers' harts in `searches`
+    alignas(64) std::atomic<std::uint32_t> waiting_{0};   // adopted threads in the queue; written under lock_
     spinlock lock_;
     carrier *first_ = nullptr, *last_ = nullptr; // the queue of adopted threads, under lock_
     child_list roots_;

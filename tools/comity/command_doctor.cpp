@@ -75,9 +75,7 @@ program_report examine_program(const std::string &name) {
     const bool served = serves_threads(elf, libraries);
     report.runtimes = find_runtimes(libraries, served);
     note_interpreter(elf, report);
-    report.notes.emplace_back(
-        served ? "threads of the program's own run on Comity's harts (`comity run --no-posix`: are the kernel's)"
-               : "threads of the program's own are the kernel's (`comity run --posix`: run on the harts)");
+    report.notes.emplace_back(whose_threads(served));
     return report;
 }
 
@@ -91,11 +89,10 @@ program_report examine_running(long pid) {
     report.threads = process.threads;
     report.affinity = process.affinity;
     report.is_under_comity = has_library(process.libraries, "libcomity.so");
-    const bool has_choice = has_library(process.libraries, "libcomity_threads.so") ||
-                            has_library(process.libraries, "libcomity_pthread.so");
+    const bool on_harts = has_library(process.libraries, "libcomity_threads.so"),
+               are_kernels = has_library(process.libraries, "libcomity_pthread.so");
     report.runtimes =
-        find_runtimes(process.libraries, has_choice ? has_library(process.libraries, "libcomity_threads.so")
-                                                    : serves_threads(report.path, process.libraries));
+        find_runtimes(process.libraries, on_harts || (!are_kernels && serves_threads(report.path, process.libraries)));
     return report;
 }
 

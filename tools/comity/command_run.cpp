@@ -157,8 +157,7 @@ int run_program(const run_request &request) {
     set_environment(here, posix);
     if (request.verbose) {
         sys::warn("run: preloading %s", ::getenv("LD_PRELOAD"));
-        sys::warn("run: threads of the program's own %s", posix ? "run on the harts (--no-posix: are the kernel's)"
-                                                                : "are the kernel's (--posix: run on the harts)");
+        sys::warn("run: %s", whose_threads(posix));
     }
     return execute(path, request.command);
 }

@@ -150,6 +150,11 @@ std::optional<runtime> recognise(const candidate &c) {
 
 } // namespace
 
+const char *whose_threads(bool served) {
+    return served ? "threads of the program's own run on Comity's harts (`comity run --no-posix`: are the kernel's)"
+                  : "threads of the program's own are the kernel's (`comity run --posix`: run on the harts)";
+}
+
 bool is_known_by_others(const std::string &program) {
     const std::string name = file_name(program);
     const auto begins_so = [&](const char *start) { return begins_with(name, start); };
@@ -161,7 +166,7 @@ bool serves_threads(const std::string &program, const std::vector<library> &libr
     if (const elf_symbols symbols = read_elf_symbols(program); binds_threads(symbols) && makes_threads(symbols))
         return false;
     for (const library &lib : libraries) {
-        if (has_library({lib}, "libcomity")) continue;
+        if (is_base_library(file_name(lib.name))) continue;
         const auto head = read_elf_head(lib.path);
         if (head && std::ranges::any_of(head->needed, is_parallel)) return true;
     }

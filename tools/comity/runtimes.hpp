@@ -10,8 +10,7 @@ namespace comity::cli {
 
 enum class verdict {
     served,  // runs on Comity's harts
-    adopted, // keeps its threads; each is adopted while it is
-             // inside a parallel region that Comity serves
+    adopted, // keeps its threads; each is adopted while it is inside a parallel region that Comity serves
     alone,   // has no threads to share
 };
 
@@ -28,6 +27,7 @@ struct runtime {
 // itself.
 bool serves_threads(const std::string &program, const std::vector<library> &libraries);
 bool serves_threads(const std::string &program); // those that the loader would load
+const char *whose_threads(bool served);          // the same for people
 // Is it one whose files tell little: an interpreter for programs that compute in parallel, or one that starts others?
 bool is_known_by_others(const std::string &program);
 

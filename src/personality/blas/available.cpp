@@ -7,6 +7,7 @@
 #include "sys/kernel_thread.hpp"
 #include "sys/options.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <ctime>
 
@@ -49,7 +50,8 @@ constexpr std::int64_t period_ns = 2'000'000; // of the observer
 
 std::atomic<bool> looking{false};              // somebody is in look()
 std::atomic<std::int64_t> looked_at{0};        // when; written in look()
-std::int64_t process_cpu = 0, workers_cpu = 0; // at that time; in look()
+std::int64_t process_cpu = 0, workers_cpu = 0; // when the clocks were read last; in look()
+std::int64_t clocks_at = 0;                    // that time
 unsigned fewer = 0;                            // looks in a row that saw fewer threads than `others`; in look()
 
 std::int64_t process_cpu_ns() noexcept {
@@ -58,39 +60,39 @@ std::int64_t process_cpu_ns() noexcept {
     return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
-// How many threads of the program run, outside regions or as masters of one. Where its own threads run on
-// the harts, by the harts. Else by what the process' threads but Comity's own have run since the last look,
-// over the time that passed.
-int threads_on_harts() noexcept {
-    return static_cast<int>(spmd::busy_harts()) - harts_taken.load(std::memory_order_relaxed) +
-           regions.load(std::memory_order_relaxed);
+// How many threads of the program run, outside regions or as masters of one. What the process' threads but Comity's own
+// have run since the clocks were read, over the time that passed; -1: that was too long ago.
+int threads_by_clocks(std::int64_t now) noexcept {
+    const std::int64_t process = process_cpu_ns(), workers = spmd::workers_cpu_ns(), span = now - clocks_at;
+    const std::int64_t ran = (process - process_cpu) - (workers - workers_cpu);
+    process_cpu = process;
+    workers_cpu = workers;
+    clocks_at = now;
+    return span <= longest_ns ? std::max(0, static_cast<int>((ran + span / 2) / span)) : -1;
+}
+
+// The same where the program's own threads run on the harts. A moment may have been one in which a thread waited for
+// another, so it takes several looks in a row to say fewer than `before`; and none while a region runs, which counts
+// with the harts that it asked for, whoever has them.
+int threads_on_harts(int before) noexcept {
+    constexpr unsigned looks_in_a_row = 4;
+    const int in_regions = regions.load(std::memory_order_relaxed);
+    const int seen = static_cast<int>(spmd::busy_harts()) - harts_taken.load(std::memory_order_relaxed) + in_regions;
+    fewer = seen < before && in_regions == 0 ? fewer + 1 : 0;
+    return fewer < looks_in_a_row ? std::max(seen, before) : seen;
 }
 
 bool look(std::int64_t now) noexcept {
     if (now - looked_at.load(std::memory_order_relaxed) < shortest_ns ||
         looking.exchange(true, std::memory_order_acquire)) // acquire[looking]
         return false;
-    const std::int64_t process = process_cpu_ns(), workers = spmd::workers_cpu_ns();
-    const std::int64_t span = now - looked_at.load(std::memory_order_relaxed);
-    const std::int64_t ran = (process - process_cpu) - (workers - workers_cpu);
-    process_cpu = process;
-    workers_cpu = workers;
     looked_at.store(now, std::memory_order_relaxed);
-    bool changed = false;
-    const bool on_harts = core::program_is_on_harts.load(std::memory_order_relaxed);
-    if (on_harts || span <= longest_ns) {
-        const int running = on_harts ? threads_on_harts() : static_cast<int>((ran + span / 2) / span);
-        int now_others = running > 1 ? running - 1 : 0;
-        // A moment may have been one in which a thread waited for another: it takes several in a row to say fewer.
-        constexpr unsigned looks_in_a_row = 4;
-        const int before = others.load(std::memory_order_relaxed);
-        // Regions count with the harts that they asked for: while one runs it is not known who has those.
-        if (on_harts && now_others < before && regions.load(std::memory_order_relaxed) != 0) now_others = before;
-        fewer = on_harts && now_others < before ? fewer + 1 : 0;
-        if (fewer != 0 && fewer < looks_in_a_row) now_others = before;
-        changed = now_others != before;
-        others.store(now_others, std::memory_order_relaxed);
-    }
+    const int before = others.load(std::memory_order_relaxed);
+    const int running = core::program_is_on_harts.load(std::memory_order_relaxed) ? threads_on_harts(before + 1)
+                                                                                  : threads_by_clocks(now);
+    const int now_others = running < 0 ? before : std::max(running - 1, 0);
+    const bool changed = now_others != before;
+    others.store(now_others, std::memory_order_relaxed);
     looking.store(false, std::memory_order_release); // release[looking]
     return changed;
 }
@@ -199,6 +201,7 @@ void available_after_fork() noexcept {
     harts_taken.store(0, std::memory_order_relaxed);
     regions.store(0, std::memory_order_relaxed);
     looked_at.store(0, std::memory_order_relaxed);
+    clocks_at = 0;
     fewer = 0;
 }
 

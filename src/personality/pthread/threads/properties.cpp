@@ -85,8 +85,8 @@ COMITY_INTERPOSED int prctl(int what, ...) {
     for (unsigned long &word : given) word = va_arg(rest, unsigned long);
     va_end(rest);
     thread *own = in_vforked_child() ? nullptr : current_thread;
-    if (own && own->stays && what == PR_SET_NAME) (void)next_prctl.get()(what, given[0], 0, 0, 0);
     if (own && what == PR_SET_NAME) {
+        if (own->stays) (void)next_prctl.get()(what, given[0], 0, 0, 0);
         char name[sizeof own->name];
         copy_cut(name, reinterpret_cast<const char *>(given[0]), sizeof name); // as the kernel does
         return pthread_setname_np(pthread_self(), name) == 0 ? 0 : (errno = EINVAL, -1);
@@ -243,9 +243,8 @@ COMITY_INTERPOSED int pthread_setschedprio(pthread_t t, int priority) noexcept {
 COMITY_INTERPOSED int pthread_setaffinity_np(pthread_t t, std::size_t size, const cpu_set_t *cpus) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_setaffinity.get()(t, size, cpus);
-    if (own == current_thread && (own->stays || in_vforked_child()))
-        return next_own_affinity.get()(0, size, cpus) == 0 ? 0 : errno;
-    if (own == current_thread) return set_own_cpus(*own, size, cpus);
+    const comity::sys::errno_kept kept;
+    if (own == current_thread) return sched_setaffinity(0, size, cpus) == 0 ? 0 : errno;
     if (are_all(size, cpus)) return 0;
     static std::atomic<bool> said{false};
     return cannot(

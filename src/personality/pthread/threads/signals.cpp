@@ -388,6 +388,12 @@ signal_set due_for(const receiver &r) noexcept {
     return (of_process | r.sent.pending.load(std::memory_order_relaxed)) & ~r.blocked.load(std::memory_order_relaxed);
 }
 
+// With the lock.
+int enqueue_for_process(const siginfo_t &info) noexcept {
+    may_be_anybodys.fetch_and(~set_of(info.si_signo), std::memory_order_relaxed);
+    return enqueue(process, info);
+}
+
 } // namespace
 
 void leave_to_anybody_after(std::int64_t ns) noexcept {
@@ -409,7 +415,7 @@ bool has_given_away(const receiver &r) noexcept {
     return &r == &first_receiver && (due_for(r) & may_be_anybodys.load(std::memory_order_relaxed)) != 0;
 }
 
-bool is_due(const receiver &r) noexcept { return pending_for(r) != 0 && due_for(r) != 0; }
+bool is_due(const receiver &r) noexcept { return due_for(r) != 0; }
 
 bool take(receiver &r, signal_set of, siginfo_t &info) noexcept {
     lock.lock();
@@ -502,12 +508,6 @@ int send(receiver &r, const siginfo_t &info) noexcept {
     if (error == 0 && &r != receiver_here()) see_to(r);
     if (error == 0 && (wanted_by_descriptors() & set_of(info.si_signo)) && serve_descriptors()) ring_router();
     return error;
-}
-
-// With the lock.
-static int enqueue_for_process(const siginfo_t &info) noexcept {
-    may_be_anybodys.fetch_and(~set_of(info.si_signo), std::memory_order_relaxed);
-    return enqueue(process, info);
 }
 
 int send_to_process(const siginfo_t &info) noexcept {
