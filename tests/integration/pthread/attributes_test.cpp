@@ -248,6 +248,50 @@ TEST(attributes, cpus_may_be_set_by_a_thread_for_itself) {
     }
 }
 
+// Each thread's CPUs are its own, whoever asks.
+TEST(attributes, cpus_of_another_thread_are_those_it_has) {
+    cpu_set_t process, one, found;
+    ASSERT_EQ(0, sched_getaffinity(0, sizeof process, &process));
+    if (CPU_COUNT(&process) < 2) GTEST_SKIP() << "there is one CPU only";
+    CPU_ZERO(&one);
+    for (int i = 0; CPU_COUNT(&one) == 0; ++i)
+        if (CPU_ISSET(i, &process)) CPU_SET(i, &one);
+    const auto cpus_of = [&found](pthread_t t) {
+        CPU_ZERO(&found);
+        EXPECT_EQ(0, pthread_getaffinity_np(t, sizeof found, &found));
+        pthread_attr_t a;
+        cpu_set_t by_attribute;
+        EXPECT_EQ(0, pthread_getattr_np(t, &a));
+        EXPECT_EQ(0, pthread_attr_getaffinity_np(&a, sizeof by_attribute, &by_attribute));
+        EXPECT_TRUE(CPU_EQUAL(&found, &by_attribute));
+        pthread_attr_destroy(&a);
+    };
+    std::atomic<int> stage{0};
+    const auto until = [&stage](int n) {
+        while (stage < n) usleep(100);
+    };
+    auto binds = [&] {
+        EXPECT_EQ(0, pthread_setaffinity_np(pthread_self(), sizeof one, &one));
+        stage = 1;
+        until(3);
+    };
+    auto waits = [&] { until(3); };
+    const pthread_t bound = start(binds), other = start(waits);
+    until(1);
+    cpus_of(bound);
+    EXPECT_TRUE(CPU_EQUAL(&one, &found));
+    auto asks = [&] { // bound itself, of one that is not
+        EXPECT_EQ(0, pthread_setaffinity_np(pthread_self(), sizeof one, &one));
+        cpus_of(other);
+        EXPECT_TRUE(CPU_EQUAL(&process, &found));
+        EXPECT_EQ(EINVAL, pthread_getaffinity_np(other, 0, &found));
+    };
+    pthread_join(start(asks), nullptr);
+    stage = 3;
+    pthread_join(bound, nullptr);
+    pthread_join(other, nullptr);
+}
+
 TEST(attributes, a_name_is_set_and_found_by_the_kernels_call_too) {
     auto f = [] {
         char name[16] = "";

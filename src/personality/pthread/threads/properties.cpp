@@ -99,6 +99,20 @@ COMITY_INTERPOSED int prctl(int what, ...) {
     return next_prctl.get()(what, given[0], given[1], given[2], given[3]);
 }
 
+// Where it runs. One that is not bound runs on any hart, wherever that is when it is asked for another thread.
+static int get_cpus(const thread &t, std::size_t size, cpu_set_t *cpus) noexcept {
+    const comity::sys::errno_kept kept;
+    const int id = t.kernel_thread.load(std::memory_order_relaxed);
+    if (id != 0 || &t == current_thread) return sched_getaffinity(id, size, cpus) == 0 ? 0 : errno;
+    CPU_ZERO_S(size, cpus);
+    const comity::sys::cpu_set &process = comity::sys::process_cpus();
+    for (int i = process.next(); i >= 0; i = process.next(i + 1)) {
+        if (static_cast<std::size_t>(i) >= size * 8) return EINVAL; // as the kernel has it
+        CPU_SET_S(i, size, cpus);
+    }
+    return 0;
+}
+
 COMITY_INTERPOSED int pthread_getattr_np(pthread_t t, pthread_attr_t *a) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_getattr.get()(t, a);
@@ -108,7 +122,7 @@ COMITY_INTERPOSED int pthread_getattr_np(pthread_t t, pthread_attr_t *a) noexcep
         pthread_attr_setdetachstate(a, PTHREAD_CREATE_DETACHED);
     if (own->guard_asked) pthread_attr_setguardsize(a, own->guard_asked);
     cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) (void)pthread_attr_setaffinity_np(a, sizeof cpus, &cpus);
+    if (get_cpus(*own, sizeof cpus, &cpus) == 0) (void)pthread_attr_setaffinity_np(a, sizeof cpus, &cpus);
     // Null: it has not started. acquire[posix-stack]
     auto *bottom = static_cast<char *>(own->stack_bottom.load(std::memory_order_acquire));
     if (!bottom) return own->stack_asked ? pthread_attr_setstacksize(a, own->stack_asked) : 0;
@@ -262,8 +276,8 @@ COMITY_INTERPOSED int sched_setaffinity(pid_t id, std::size_t size, const cpu_se
 }
 
 COMITY_INTERPOSED int pthread_getaffinity_np(pthread_t t, std::size_t size, cpu_set_t *cpus) noexcept {
-    if (!thread_of(t)) return next_getaffinity.get()(t, size, cpus);
-    return sched_getaffinity(0, size, cpus) == 0 ? 0 : errno;
+    const thread *own = thread_of(t);
+    return own ? get_cpus(*own, size, cpus) : next_getaffinity.get()(t, size, cpus);
 }
 
 COMITY_INTERPOSED int pthread_getcpuclockid(pthread_t t, clockid_t *clock) noexcept {
