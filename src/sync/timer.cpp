@@ -4,6 +4,7 @@
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
 #include "sync/interface.hpp"
+#include "sys/backoff.hpp"
 #include "sys/clock.hpp"
 #include "sys/kernel_thread.hpp"
 
@@ -45,9 +46,9 @@ bool timer::stop() noexcept {
     due_ = false;
     if (was_due && core::cancel(*this)) --references_;
     const bool within = caller_ != 0 && caller_ == sys::kernel_thread_id();
-    for (unsigned i = 0; references_ != 0 && !within; ++i) { // the timers' thread has it, or is about to call
+    for (sys::backoff b; references_ != 0 && !within;) { // the timers' thread has it, or is about to call
         lock_.unlock();
-        i < 200 ? sys::cpu_relax() : sys::yield_kernel_thread();
+        b.pause();
         lock_.lock();
     }
     lock_.unlock();

@@ -1,9 +1,8 @@
 // A lock for a few dozen instructions. Its holder never switches context; it may lose its core to another kernel
-// thread, so a waiter that spins for long gives its time slice away.
+// thread.
 #pragma once
 
-#include "sys/clock.hpp"
-#include "sys/kernel_thread.hpp"
+#include "sys/backoff.hpp"
 
 #include <atomic>
 
@@ -12,14 +11,8 @@ namespace comity::sys {
 class spinlock {
 public:
     void lock() noexcept {
-        while (!try_lock()) {
-            for (unsigned spins = 0; held_.load(std::memory_order_relaxed); ++spins) {
-                if (spins < 200)
-                    cpu_relax();
-                else
-                    yield_kernel_thread();
-            }
-        }
+        while (!try_lock())
+            for (backoff b; held_.load(std::memory_order_relaxed);) b.pause();
     }
     bool try_lock() noexcept {
         return !held_.load(std::memory_order_relaxed) &&

@@ -3,6 +3,7 @@
 #include "core/base.hpp"
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
+#include "sys/backoff.hpp"
 #include "sys/clock.hpp"
 #include "sys/futex.hpp"
 #include "thread/cell.hpp"
@@ -21,7 +22,7 @@ struct join_interruption : interruption {
 
     static context *take_waiter(interruption *i) noexcept {
         const auto &own = *static_cast<join_interruption *>(i);
-        for (unsigned tries = 0;; ++tries) {
+        for (sys::backoff b;;) {
             std::uintptr_t now = own.word->get();
             if (now > end_word::detached && end_word::waiter_in(now) == own.who) {
                 if (own.word->word_.compare_exchange_strong(now, end_word::open,
@@ -30,7 +31,7 @@ struct join_interruption : interruption {
             } else if (now != end_word::open || own.self->rest().waits.load(std::memory_order_relaxed) != i) {
                 return nullptr; // it has ended, or the thread has not begun to wait, and will not
             }
-            tries < 200 ? sys::cpu_relax() : sys::yield_kernel_thread(); // it is about to enter the word
+            b.pause(); // it is about to enter the word
         }
     }
 };

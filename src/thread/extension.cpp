@@ -1,8 +1,7 @@
 #include "thread/extension.hpp"
 
 #include "core/chaos.hpp"
-#include "sys/clock.hpp"
-#include "sys/kernel_thread.hpp"
+#include "sys/backoff.hpp"
 #include "thread/descent.hpp"
 #include "thread/technique/technique.hpp"
 
@@ -29,8 +28,8 @@ thread_extension *extend(thread *t) noexcept {
 }
 
 void await_taker(const thread_extension *x) noexcept {
-    for (unsigned i = 0; x->state.load(std::memory_order_acquire) & thread_extension::taking; ++i) // acquire[taking]
-        i < 200 ? sys::cpu_relax() : sys::yield_kernel_thread();
+    for (sys::backoff b; x->state.load(std::memory_order_acquire) & thread_extension::taking;) // acquire[taking]
+        b.pause();
 }
 
 // Cleanup handlers come first, as they may use the thread's values.

@@ -5,6 +5,7 @@
 
 #include "core/carrier.hpp"
 #include "core/tls/block.hpp"
+#include "sys/backoff.hpp"
 
 namespace comity::posix {
 
@@ -52,7 +53,7 @@ int mutex::lock_again() noexcept {
 // Comity itself has called the C library, which allocates by the program's functions: where a hart is in hand, so that
 // nothing may switch. Allocators hold their locks for a short time.
 void mutex::take_at_last() noexcept {
-    for (unsigned i = 0; !take(); ++i) i < 200 ? sys::cpu_relax() : sys::yield_kernel_thread();
+    for (sys::backoff b; !take();) b.pause();
 }
 
 bool mutex::wait(std::int64_t deadline, at_request how) {
