@@ -215,8 +215,11 @@ void take_other_interruptions(bool (*other)(const interruption &)) noexcept {
     other_handler.store(other, std::memory_order_relaxed);
 }
 
-void be_interruptible() noexcept { unblock_signal(SIGURG); }
-std::uint64_t mask_when_interruptible() noexcept { return mask_of_lent_threads & ~(std::uint64_t{1} << (SIGURG - 1)); }
+// Also by what the kernel sends to who writes where nobody reads, or too much.
+static constexpr std::uint64_t interrupting =
+    std::uint64_t{1} << (SIGURG - 1) | std::uint64_t{1} << (SIGPIPE - 1) | std::uint64_t{1} << (SIGXFSZ - 1);
+void be_interruptible() noexcept { unblock_signals(interrupting); }
+std::uint64_t mask_when_interruptible() noexcept { return mask_of_lent_threads & ~interrupting; }
 
 void interrupt_kernel_thread(int id) noexcept {
     siginfo_t info{};

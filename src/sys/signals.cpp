@@ -34,10 +34,8 @@ std::uint64_t exchange_mask(std::uint64_t to) noexcept {
 
 void block_as_lent_threads() noexcept { set_mask(SIG_SETMASK, &mask_of_lent_threads, nullptr); }
 
-void unblock_signal(int signal) noexcept {
-    const std::uint64_t one = bit(signal);
-    set_mask(SIG_UNBLOCK, &one, nullptr);
-}
+void unblock_signals(std::uint64_t mask) noexcept { set_mask(SIG_UNBLOCK, &mask, nullptr); }
+void unblock_signal(int signal) noexcept { unblock_signals(bit(signal)); }
 
 bool set_signal_stack(const stack_t *to, stack_t *before) noexcept {
     const errno_kept kept;

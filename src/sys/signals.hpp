@@ -15,6 +15,7 @@ extern const std::uint64_t mask_of_lent_threads;
 COMITY_SHARED std::uint64_t exchange_mask(std::uint64_t to) noexcept;
 void block_as_lent_threads() noexcept;
 COMITY_SHARED void unblock_signal(int signal) noexcept;
+void unblock_signals(std::uint64_t mask) noexcept;
 // sigaltstack of the kernel thread: the C library's may be answered for the thread that the program knows. False: the
 // kernel refused.
 bool set_signal_stack(const stack_t *to, stack_t *before) noexcept;

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cfenv>
 #include <csignal>
 #include <cstdint>
 
@@ -246,6 +247,27 @@ TEST(attributes, cpus_may_be_set_by_a_thread_for_itself) {
         pthread_join(start(looks), nullptr);
         looks();
     }
+}
+
+// As the kernel has it: a thread begins with the modes of its creator, whoever ran before on the same hart.
+TEST(attributes, floating_point_modes_are_the_creators) {
+    const int before = fegetround();
+    auto leaves_another = [] { fesetround(FE_DOWNWARD); };
+    int seen = -1;
+    auto looks = [&seen] {
+        usleep(100);
+        seen = fegetround();
+    };
+    for (const int mode : {FE_TONEAREST, FE_UPWARD, FE_TOWARDZERO}) {
+        fesetround(mode);
+        for (int i = 0; i < 20; ++i) {
+            const pthread_t other = start(leaves_another), t = start(looks);
+            pthread_join(t, nullptr);
+            pthread_join(other, nullptr);
+            EXPECT_EQ(mode, seen);
+        }
+    }
+    fesetround(before);
 }
 
 // Each thread's CPUs are its own, whoever asks.

@@ -14,11 +14,13 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <aio.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -389,9 +391,22 @@ TEST(calls, of_all_kinds_are_cancelled_where_they_sleep) {
         }
         ADD_FAILURE();
     };
+    const std::string name = "/comity-calls-" + std::to_string(getpid());
+    mq_attr small{};
+    small.mq_maxmsg = 1;
+    small.mq_msgsize = 8;
+    const mqd_t empty = mq_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600, &small); // -1: the kernel has none
+    mq_unlink(name.c_str());
+    auto awaits_message = [&] {
+        char m[8];
+        ++came;
+        if (empty == -1) pause();
+        mq_receive(empty, m, sizeof m, nullptr);
+        ADD_FAILURE();
+    };
     came = 0;
-    const pthread_t of[] = {start(receives), start(dequeues), start(awaits_input)};
-    while (came != 3) sched_yield();
+    const pthread_t of[] = {start(receives), start(dequeues), start(awaits_input), start(awaits_message)};
+    while (came != 4) sched_yield();
     a_moment();
     for (const pthread_t t : of) {
         void *result = nullptr;
@@ -403,6 +418,7 @@ TEST(calls, of_all_kinds_are_cancelled_where_they_sleep) {
     const aiocb *const all[] = {&request};
     while (aio_error(&request) == EINPROGRESS) aio_suspend(all, 1, nullptr);
     msgctl(queue, IPC_RMID, nullptr);
+    if (empty != -1) mq_close(empty);
     for (const int fd : ends) close(fd);
 }
 

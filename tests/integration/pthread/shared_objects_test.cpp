@@ -13,6 +13,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -215,4 +218,37 @@ TEST(shared_objects, exclude_threads_that_contend_for_them) {
     for (const pthread_t t : all) pthread_join(t, nullptr);
     EXPECT_EQ(sum, threads * rounds);
     EXPECT_EQ(turn, threads * rounds);
+}
+
+// Of a mutex that knows its owner, who is another process' thread, too.
+TEST(shared_objects, a_recursive_mutex_excludes_threads_of_two_processes) {
+    struct shared {
+        pthread_mutex_t mutex;
+        long counter;
+    };
+    auto *s = static_cast<shared *>(
+        mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(MAP_FAILED, static_cast<void *>(s));
+    pthread_mutexattr_t a;
+    pthread_mutexattr_init(&a);
+    pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&s->mutex, &a);
+    constexpr int times = 5000;
+    auto counts = [s] {
+        for (int i = 0; i < times; ++i) {
+            pthread_mutex_lock(&s->mutex);
+            const long seen = s->counter;
+            if (i % 8 == 0) sched_yield();
+            s->counter = seen + 1;
+            pthread_mutex_unlock(&s->mutex);
+        }
+    };
+    const int child = fork();
+    const pthread_t t = start(counts);
+    pthread_join(t, nullptr);
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+    EXPECT_EQ(2 * times, s->counter);
+    munmap(s, sizeof(shared));
 }

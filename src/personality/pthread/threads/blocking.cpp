@@ -93,7 +93,7 @@ tried try_on_pipe(long call, int fd, const iovec *parts, std::size_t n, ssize_t 
     constexpr long no_place = -1;
     const int before = errno;
     result = ::syscall(call, fd, parts, n, no_place, no_place, RWF_NOWAIT);
-    if (result == -1 && (errno == EOPNOTSUPP || errno == ENOSYS)) return note_not_tried(fd, before), tried::not_at_all;
+    if (result == -1 && (errno == EOPNOTSUPP || errno == ENOSYS)) return note_not_tried(fd, call == SYS_pwritev2, before), tried::not_at_all;
     return result == -1 && errno == EAGAIN ? (errno = before, tried::would_sleep) : tried::made;
 }
 
@@ -180,7 +180,7 @@ std::size_t size_of(const msghdr *message) noexcept {
 
 } // namespace
 
-bool sleeps_for_input(int fd) noexcept { return sleeps(fd, POLLIN); }
+bool would_sleep(int fd, short events) noexcept { return sleeps(fd, events); }
 
 } // namespace comity::posix
 
@@ -206,7 +206,7 @@ struct read_call {
     std::size_t n;
     bool is_one; // part, the caller's own
     tried make(int fd, ssize_t &result) const {
-        if (is_pipe(fd)) return try_pipe(fd, result);
+        if (is_source(fd)) return try_pipe(fd, result);
         if (!is_socket(fd)) return tried::not_at_all;
         msghdr message{};
         message.msg_iov = const_cast<iovec *>(parts);
@@ -253,7 +253,12 @@ static bool send_at_once(int fd, int flags, ssize_t &sent, Attempt attempt, Send
     test_cancel();
     deliver_here();
     const int before = errno;
-    const tried how = attempt(sent);
+    const tried how = [&] {
+        receiver *r = receiver_here();
+        if (!r) return attempt(sent);
+        const open_call here(*r, nullptr, call_ends::by_nothing); // for SIGPIPE, which is the caller's, and comes here
+        return attempt(sent);
+    }();
     if (how == tried::not_at_all) return false;
     const bool waits = !(flags & MSG_DONTWAIT);
     if (how == tried::would_sleep) {
@@ -394,6 +399,7 @@ COMITY_INTERPOSED pid_t waitpid(pid_t pid, int *status, int options) {
                         {.dozes = !(options & WNOHANG)});
 }
 COMITY_INTERPOSED pid_t wait(int *status) { return waitpid(-1, status, 0); }
+COMITY_INTERPOSED pid_t wait3(int *status, int options, rusage *usage) { return wait4(-1, status, options, usage); }
 COMITY_INTERPOSED pid_t wait4(pid_t pid, int *status, int options, rusage *usage) {
     COMITY_NEXT(wait4, pid_t(*)(pid_t, int *, int, rusage *));
     return if_it_sleeps(!(options & WNOHANG), [=] { return next_wait4.get()(pid, status, options, usage); },
@@ -503,6 +509,22 @@ COMITY_INTERPOSED ssize_t pwrite(int fd, const void *from, std::size_t size, off
 COMITY_INTERPOSED ssize_t pwrite64(int fd, const void *from, std::size_t size, off64_t to) {
     COMITY_NEXT(pwrite64, ssize_t(*)(int, const void *, std::size_t, off64_t));
     return if_it_sleeps(false, [=] { return next_pwrite64.get()(fd, from, size, to); });
+}
+COMITY_INTERPOSED ssize_t preadv(int fd, const iovec *to, int n, off_t from) {
+    COMITY_NEXT(preadv, ssize_t(*)(int, const iovec *, int, off_t));
+    return if_it_sleeps(false, [=] { return next_preadv.get()(fd, to, n, from); });
+}
+COMITY_INTERPOSED ssize_t preadv64(int fd, const iovec *to, int n, off64_t from) {
+    COMITY_NEXT(preadv64, ssize_t(*)(int, const iovec *, int, off64_t));
+    return if_it_sleeps(false, [=] { return next_preadv64.get()(fd, to, n, from); });
+}
+COMITY_INTERPOSED ssize_t pwritev(int fd, const iovec *from, int n, off_t to) {
+    COMITY_NEXT(pwritev, ssize_t(*)(int, const iovec *, int, off_t));
+    return if_it_sleeps(false, [=] { return next_pwritev.get()(fd, from, n, to); });
+}
+COMITY_INTERPOSED ssize_t pwritev64(int fd, const iovec *from, int n, off64_t to) {
+    COMITY_NEXT(pwritev64, ssize_t(*)(int, const iovec *, int, off64_t));
+    return if_it_sleeps(false, [=] { return next_pwritev64.get()(fd, from, n, to); });
 }
 COMITY_INTERPOSED int tcdrain(int fd) {
     COMITY_NEXT(tcdrain, int (*)(int));

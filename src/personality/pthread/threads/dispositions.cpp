@@ -249,10 +249,23 @@ struct sigaction take_action(int signal) noexcept {
         a = actions[signal];
     else
         (void)look_up(signal, a);
-    if (is_handler(a) && (a.sa_flags & SA_RESETHAND))
-        actions[signal].sa_handler = SIG_DFL, actions[signal].sa_flags = 0;
+    if (is_handler(a) && (a.sa_flags & SA_RESETHAND)) {
+        struct sigaction usual {};
+        usual.sa_handler = SIG_DFL;
+        if (is_claimed(signal))
+            actions[signal] = usual;
+        else
+            (void)next_sigaction.get()(signal, &usual, nullptr);
+    }
     lock.unlock();
     return a;
+}
+
+bool acts_by_default(int signal) noexcept {
+    lock.lock();
+    const bool does = is_claimed(signal) && !is_handler(actions[signal]) && !is_ignored(actions[signal], signal);
+    lock.unlock();
+    return does;
 }
 
 void act_by_default(int signal) noexcept {

@@ -203,7 +203,7 @@ COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout
     if (timeout != 0)
         if (const std::optional<int> found = epoll_here(file, events, n, end)) return *found;
     const kernel_input asleep(files);
-    return if_it_sleeps([&] { return timeout != 0 && sleeps_for_input(file.number()); },
+    return if_it_sleeps([&] { return timeout != 0 && would_sleep(file.number(), POLLIN); },
                         [&] { return next_epoll_wait.get()(file.number(), events, n, milliseconds_left(end)); },
                         {after_handler::ends, timeout != 0});
 }

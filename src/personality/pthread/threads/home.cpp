@@ -160,6 +160,8 @@ bool open_scheduler(bool &inside) noexcept {
         const core::carrier *const caller = core::adopt_if_possible();
         if (!caller) return false;
         opening.lock();
+        // Before there are workers, who would inherit a mask that is the first thread's alone.
+        if (is_main_outside(caller)) begin_signals();
         // Who waits for a thread sleeps, outside all schedulers if it is not one itself, so a kernel thread has to be
         // there that carries the hart on.
         const bool open = the_scheduler() || (core::base().is_sure_of_a_worker() &&

@@ -252,17 +252,21 @@ bool is_socket(int fd) noexcept {
 }
 bool is_stream(int fd) noexcept { return kind_at(fd) == kind_of::stream; }
 bool is_pipe(int fd) noexcept { return kind_at(fd) == kind_of::pipe; }
+bool is_source(int fd) noexcept {
+    const kind_of kind = kind_at(fd);
+    return kind == kind_of::pipe || kind == kind_of::source;
+}
 bool is_polled(int fd) noexcept {
     const kind_of kind = kind_at(fd);
-    return kind != kind_of::pipe && kind != kind_of::other;
+    return kind != kind_of::pipe && kind != kind_of::source && kind != kind_of::other;
 }
 
 // Older kernels cannot tell a pipe not to wait, and no kernel a FIFO, of which `poll` says nothing before there was a
 // writer, though a read would not wait for one.
-void note_not_tried(int fd, int error) noexcept {
+void note_not_tried(int fd, bool to_write, int error) noexcept {
     struct statfs about {};
     const bool is_pipe = ::fstatfs(fd, &about) == 0 && about.f_type == PIPEFS_MAGIC;
-    note_kind(fd, is_pipe ? kind_of::polled : kind_of::other, error);
+    note_kind(fd, is_pipe ? kind_of::polled : to_write ? kind_of::source : kind_of::other, error);
 }
 
 void note_kind(int fd, kind_of kind, int error) noexcept {

@@ -33,7 +33,7 @@ private:
     interruptible_call call_;
 };
 
-// Would the calling thread, one of ours, sleep for input from the descriptor?
-bool sleeps_for_input(int fd) noexcept;
+// Would the calling thread, one of ours, sleep for `events` (POLLIN or POLLOUT) at the descriptor?
+bool would_sleep(int fd, short events) noexcept;
 
 } // namespace comity::posix

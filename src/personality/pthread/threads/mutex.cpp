@@ -33,11 +33,12 @@ template <class Lock> [[gnu::noinline]] int lock_shared(pthread_mutex_t *m, Lock
 
 } // namespace
 
-// The kernel knows owners by the id of their kernel thread. Without one the mutex works, but for that.
-void note_robust() noexcept {
+// Robust ones are told of by the kernel when that thread ends, and others with an owner compare the ids: threads of two
+// processes must not have the same one. Without a kernel thread the mutex works, but for that.
+void note_known_owner() noexcept {
     thread *t = current_thread;
-    if (!t || t->uses_robust) return;
-    t->uses_robust = true;
+    if (!t || t->is_known_owner) return;
+    t->is_known_owner = true;
     (void)core::keep_kernel_thread(core::current_context()->tls);
 }
 

@@ -28,6 +28,7 @@ public:
         waiting_.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);
     }
     bool is_robust() const noexcept { return kind_ & robust; }
+    bool has_owner() const noexcept { return type() == PTHREAD_MUTEX_RECURSIVE || type() == PTHREAD_MUTEX_ERRORCHECK; }
     bool inherits_priority() const noexcept { return kind_ & inherits; }
     // As it is initialised: one that the C library serves does not inherit priority, since the kernel's locks that do
     // know their owners by kernel threads, and threads of ours change theirs.
@@ -45,7 +46,6 @@ private:
     static constexpr int elision = 256 | 512; // wanted or not: glibc says "not" for an explicit PTHREAD_MUTEX_NORMAL
 
     int type() const noexcept { return kind_ & types; }
-    bool has_owner() const noexcept { return type() == PTHREAD_MUTEX_RECURSIVE || type() == PTHREAD_MUTEX_ERRORCHECK; }
     bool take() noexcept {
         std::uint32_t expected = free;
         return word_.compare_exchange_strong(expected, held, std::memory_order_acquire, // acquire[posix-mutex]
@@ -70,16 +70,16 @@ private:
     std::atomic<std::uint32_t> waiting_; // who waits for a condition with it
 };
 
-// The caller uses robust mutexes: at its end the kernel tells who waits for one.
-void note_robust() noexcept;
+// The caller uses mutexes of which others, the kernel or other processes, know the owner by the id of his kernel thread.
+void note_known_owner() noexcept;
 
 // Null: the C library serves it.
 inline mutex *mutex_in(pthread_mutex_t *m) noexcept {
     mutex &own = in<mutex>(m);
     if (own.is_served()) [[likely]]
         return &own;
-    if (own.is_robust()) [[unlikely]]
-        note_robust();
+    if (own.is_robust() || own.has_owner()) [[unlikely]]
+        note_known_owner();
     return nullptr;
 }
 

@@ -69,11 +69,16 @@ COMITY_INTERPOSED int pthread_setname_np(pthread_t t, const char *name) noexcept
     return comity_thread_set_name(own->handle, name);
 }
 
+// Without a name of its own, the program's, as it is inherited elsewhere.
+static const char *name_of(const thread &t) noexcept { return *t.name ? t.name : program_invocation_short_name; }
+
 COMITY_INTERPOSED int pthread_getname_np(pthread_t t, char *name, std::size_t size) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_getname.get()(t, name, size);
-    if (size <= std::strlen(own->name)) return ERANGE;
-    std::strcpy(name, own->name);
+    char whole[sizeof own->name];
+    copy_cut(whole, name_of(*own), sizeof whole); // as the kernel does
+    if (size <= std::strlen(whole)) return ERANGE;
+    std::strcpy(name, whole);
     return 0;
 }
 
@@ -92,8 +97,7 @@ COMITY_INTERPOSED int prctl(int what, ...) {
         return pthread_setname_np(pthread_self(), name) == 0 ? 0 : (errno = EINVAL, -1);
     }
     if (own && what == PR_GET_NAME) {
-        const char *name = *own->name ? own->name : program_invocation_short_name; // as it is inherited elsewhere
-        copy_cut(reinterpret_cast<char *>(given[0]), name, sizeof own->name);
+        copy_cut(reinterpret_cast<char *>(given[0]), name_of(*own), sizeof own->name);
         return 0;
     }
     return next_prctl.get()(what, given[0], given[1], given[2], given[3]);

@@ -141,9 +141,9 @@ void handle(receiver &r, siginfo_t &info, const sys::interruption *at) {
     if (!(a.sa_flags & SA_RESTART)) ++r.handled_without_restart;
     if (at) sys::open_signals(*at);
     if (a.sa_flags & SA_SIGINFO) {
-        ucontext_t context;
-        getcontext(&context);
-        a.sa_sigaction(signal, &info, &context);
+        ucontext_t here;
+        if (!at) getcontext(&here);
+        a.sa_sigaction(signal, &info, at ? at->frame : &here);
     } else {
         a.sa_handler(signal);
     }
@@ -510,7 +510,17 @@ int send(receiver &r, const siginfo_t &info) noexcept {
     return error;
 }
 
+// What ends or stops the process does so at once, whatever its threads are at, if one of them does not block it.
+static bool ends_process(int signal) noexcept {
+    const auto lets_it_in = [](receiver &r, void *one) {
+        return !(r.blocked.load(std::memory_order_relaxed) & *static_cast<signal_set *>(one));
+    };
+    signal_set one = set_of(signal);
+    return acts_by_default(signal) && visit_receivers(lets_it_in, &one);
+}
+
 int send_to_process(const siginfo_t &info) noexcept {
+    if (ends_process(info.si_signo)) return act_by_default(info.si_signo), 0;
     lock.lock();
     const int error = enqueue_for_process(info);
     lock.unlock();
@@ -615,7 +625,8 @@ bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info) {
     leave_handlers_below(*r, i.sp);
     lock.lock();
     // The kernel sends these to who writes, or computes.
-    const bool is_its_own = info.si_signo == SIGPIPE || info.si_signo == SIGPROF || info.si_signo == SIGVTALRM;
+    const bool is_its_own = info.si_signo == SIGPIPE || info.si_signo == SIGXFSZ || info.si_signo == SIGPROF ||
+                            info.si_signo == SIGVTALRM;
     const int error = is_its_own ? enqueue(r->sent, info) : enqueue_for_process(info);
     lock.unlock();
     if (error != 0) return false;

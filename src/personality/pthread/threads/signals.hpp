@@ -275,6 +275,8 @@ struct sigaction take_action(int signal) noexcept;
 // The signals of faults, and what nobody can catch, stay the kernel's.
 bool is_routed(int signal) noexcept;
 void act_by_default(int signal) noexcept;
+// Does the program leave it to the kernel, so that it ends or stops the process? Of a claimed one.
+bool acts_by_default(int signal) noexcept;
 void start_routing() noexcept;
 void ring_router() noexcept;
 void lock_routing() noexcept;

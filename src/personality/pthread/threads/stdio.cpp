@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cwchar>
 
+#include <poll.h>
+
 namespace comity::posix {
 
 namespace {
@@ -49,7 +51,7 @@ template <class Call> auto output(Call call) {
 }
 template <class Call> auto input(std::FILE *f, Call call) {
     receiver *r = settled_receiver_here();
-    return r ? make(*r, call, !has_input(f) && f->_fileno >= 0 && sleeps_for_input(f->_fileno)) : call();
+    return r ? make(*r, call, !has_input(f) && f->_fileno >= 0 && would_sleep(f->_fileno, POLLIN)) : call();
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "core/tls/block.hpp"
 #include "personality/pthread/threads/charge.hpp"
 #include "personality/pthread/threads/own_mask.hpp"
+#include "sys/float_modes.hpp"
 #include "sys/loaded_objects.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
@@ -203,6 +204,7 @@ void *run(void *data) {
         ::uselocale(LC_GLOBAL_LOCALE);
     }
     used = true;
+    if (sys::float_modes() != t->float_modes) sys::set_float_modes(t->float_modes); // those of who was here before
     current_thread = t;
     t->frame = __builtin_frame_address(0);
     const core::context *c = core::current_context();
@@ -241,6 +243,7 @@ int create(thread *t, const wishes &w) noexcept {
     bool inside = false;
     if (!open_scheduler(inside)) return EAGAIN;
     t->signals.blocked.store(first_mask(w), std::memory_order_relaxed);
+    t->float_modes = sys::float_modes();
     // release[posix-thread-state]: from here on its mask counts, although it has not started
     t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_release);
     comity_thread_attr_t a{};
@@ -404,7 +407,7 @@ void finish(thread *t) noexcept {
     (void)sys::destroy_thread_locals(); // what the keys' destructors have made
     end_charging();
     // The kernel tells of those that it still holds, when its storage's kernel thread ends.
-    if (t->uses_robust) core::current_context()->tls->used_up = true;
+    if (t->is_known_owner) core::current_context()->tls->used_up = true;
     t->in_program = false; // it is not displaced from here on
     close_receiver(t->signals);
     leave_real_time(*t);

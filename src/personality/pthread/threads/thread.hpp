@@ -20,9 +20,10 @@ struct threads_own {
     _pthread_cleanup_buffer *cleanup_buffers = nullptr;
     void *result = nullptr; // of one that ends from the middle
     void *frame = nullptr;  // of the function under all of the program's
+    std::uint64_t float_modes = 0; // of its creator (sys/float_modes.hpp)
     int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
     bool ending = false, in_program = false;
-    bool uses_robust = false;      // mutexes
+    bool is_known_owner = false;   // of mutexes, by its kernel thread's id
     bool slice_is_over = false;    // it was found where it could not go: it does in a call that it makes in a loop
     bool has_own_cpus = false;     // it has bound itself, and so a kernel thread to itself
     bool stays = false;            // it has forked this process, as whose first thread it stays until the end
