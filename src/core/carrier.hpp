@@ -89,6 +89,7 @@ struct displacement {
     // The watch's: contexts of this scheduler go wherever they are, since a time slice is over; null: only out of a
     // loop.
     const sched *slice_of = nullptr;
+    bool is_overdue = false; // of schedulers below it, too
 };
 
 struct alignas(64) carrier : sys::in_own_memory {

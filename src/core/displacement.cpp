@@ -12,6 +12,7 @@
 #include "sys/loaded_objects.hpp"
 #include "sys/process.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace comity::core {
@@ -29,6 +30,9 @@ constexpr unsigned looks_at_own = 10;
 constexpr unsigned most_protected = 16;
 sys::address_range protected_code[most_protected]; // added to under protected_lock
 std::atomic<unsigned> protected_count{0};
+constexpr unsigned most_callers = 64;
+std::uintptr_t callers[most_callers]; // added to under protected_lock
+std::atomic<unsigned> caller_count{0};
 spinlock protected_lock;
 
 // A loop is short, and stands at one depth of the stack.
@@ -78,10 +82,12 @@ void leave_to_donor(context *c, void *argument) {
 }
 
 // In the handler.
-bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_others, const sched *slice_of) noexcept {
+bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_others, const time_slice &slice) noexcept {
     if (!can_go(k, c, for_others)) return false;
-    sched *const s = k->current_sched;
-    return !slice_of || (slice_of == s && s->hooks->displaced(s, c, &i));
+    if (!slice.of) return true;
+    sched *s = k->current_sched;
+    while (slice.is_overdue && s && s != slice.of) s = s->parent;
+    return s == slice.of && s->hooks->displaced(s, c, &i);
 }
 
 // The context, which dozes with the hart, does not any more.
@@ -132,12 +138,12 @@ bool on_interruption(const sys::interruption &i) noexcept {
     case state::decided: {
         const sys::sleeping_call call = d.call;
         const bool for_others = d.for_others;
-        const sched *const slice_of = d.slice_of;
+        const time_slice slice{.of = d.slice_of, .is_overdue = d.is_overdue};
         d.step.store(state::none, std::memory_order_release); // release[displacement]: the watch may write them again
-        if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice_of && !same_loop(d, i)) return true;
-        const bool leaves = may_leave(k, c, i, for_others, slice_of);
+        if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice.of && !same_loop(d, i)) return true;
+        const bool leaves = may_leave(k, c, i, for_others, slice);
         if (!leaves && call.number < 0) return true;
-        leaving what{slice_of != nullptr};
+        leaving what{slice.of && slice.of == k->current_sched};
         if (leaves) stop_dozing(); // the watch may have seen it in this very call before
         if (leaves) sys::begin_move();
         const bool was_moved = std::exchange(c->self.is_moved, true);
@@ -189,14 +195,15 @@ void interrupt_running(carrier *k, bool for_others) noexcept {
 }
 
 // The thread has run for long, and goes wherever it stands in the program's code.
-void end_slice(carrier *k, const sched *of) noexcept {
+void end_slice(carrier *k, const time_slice &slice) noexcept {
     displacement &d = k->displaced;
     const state step = d.step.load(std::memory_order_acquire); // acquire[displacement]
     if (step == state::asked) return;                          // the signal is on its way
     if (step != state::decided) {
         d.call = {};
         d.for_others = true;
-        d.slice_of = of;
+        d.slice_of = slice.of;
+        d.is_overdue = slice.is_overdue;
         d.step.store(state::decided, std::memory_order_release); // release[displacement]
     }
     sys::interrupt_kernel_thread(k->kernel_id);
@@ -276,8 +283,10 @@ void look_at(carrier *k, const look_order &order, look_result &result, unsigned 
         return;
     // By turns with looking for a loop: it may be one in which Comity's code is below.
     else if (slices && order.harts_missing && same >= order.slice.looks && same / order.looks % 2 == 0)
-        end_slice(k, order.slice.of);
-    else if (d.looks >= patience * order.looks)
+        end_slice(k, order.slice);
+    else if (slices && order.slice.is_overdue) {
+        if (!std::exchange(result.overdue_ends, true)) end_slice(k, order.slice);
+    } else if (d.looks >= patience * order.looks)
         interrupt_running(k, order.harts_missing);
 }
 
@@ -374,6 +383,22 @@ look_result look_after_homes(const look_order &order) noexcept {
         &own);
     own.result.all_kept = own.kept >= base().hart_count();
     return own.result;
+}
+
+bool is_caller_of_program(std::uintptr_t function) noexcept {
+    const unsigned n = caller_count.load(std::memory_order_acquire); // acquire[protected-code]
+    return std::find(callers, callers + n, function) != callers + n;
+}
+
+void note_caller_of_program(const void *function) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(function);
+    protected_lock.lock();
+    const unsigned n = caller_count.load(std::memory_order_relaxed);
+    if (n != most_callers && std::find(callers, callers + n, address) == callers + n) {
+        callers[n] = address;
+        caller_count.store(n + 1, std::memory_order_release); // release[protected-code]
+    }
+    protected_lock.unlock();
 }
 
 void protect_code_at(const void *address) noexcept {

@@ -12,10 +12,12 @@ struct context;
 struct sched;
 
 // Contexts of this scheduler that others wait for give their harts up after so many looks, wherever in the program's
-// code they are: its hook `displaced` says whether they are there. looks 0: there are no slices.
+// code they are: its hook `displaced` says whether they are there. looks 0: there are no slices. is_overdue: no hart
+// has looked for work of its own there for longer, so one that is in a scheduler below is taken out of that.
 struct time_slice {
     const sched *of = nullptr;
     unsigned looks = 0;
+    bool is_overdue = false;
 };
 
 struct look_order {
@@ -28,6 +30,7 @@ struct look_order {
 // context since the last look, while others wait?
 struct look_result {
     bool runs = false, home = false, all_kept = false;
+    bool overdue_ends = false; // one hart was told to leave a scheduler below
 };
 
 // To be called regularly, on one thread. An own computation that has waited for `looks` calls is given its thread back,
@@ -41,6 +44,13 @@ COMITY_SHARED void protect_code_at(const void *address) noexcept;
 
 // Is this address in such an object? Any thread, also in a handler.
 COMITY_SHARED bool is_protected_code(std::uintptr_t pc) noexcept;
+
+// A function in such an object that calls the program's code for a rank or a task, and counts on nothing there that a
+// switch would change. Any thread; further ones than there is room for are not known.
+COMITY_SHARED void note_caller_of_program(const void *function) noexcept;
+
+// Does one of those begin at this address? Any thread, also in a handler.
+COMITY_SHARED bool is_caller_of_program(std::uintptr_t function) noexcept;
 
 // Carriers take interruptions (sys/interruption.hpp) from the first call on; false: they cannot.
 COMITY_SHARED bool take_interruptions() noexcept;

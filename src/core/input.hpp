@@ -20,9 +20,9 @@ struct descriptor {
     std::atomic<bool> sleeps{false};        // to read from it has meant to sleep; by who reads
     std::atomic<bool> is_epoll{false};      // it is one, and somebody has waited at it; by them
     std::atomic<bool> is_left_out{false};   // it is not to be watched, until it is closed
-    // socket: another than of a stream. pipe: or what else can be told not to wait (RWF_NOWAIT); source: to read from it
-    // can, to write cannot (event descriptors). polled: `poll` tells whether to read there means to sleep. other: only
-    // the kernel knows (files, terminals).
+    // socket: another than of a stream. pipe: or what else can be told not to wait (RWF_NOWAIT); source: to read from
+    // it can, to write cannot (event descriptors). polled: `poll` tells whether to read there means to sleep. other:
+    // only the kernel knows (files, terminals).
     enum class kind_of : std::uint8_t { unknown, stream, socket, pipe, source, polled, other };
     std::atomic<kind_of> kind{kind_of::unknown}; // a guess; by who uses it
 };

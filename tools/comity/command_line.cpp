@@ -66,7 +66,7 @@ void add_run(CLI::App &app, run_request &request) {
                 "  comity run --harts 4 --stats -- ./solver input.dat\n");
 }
 
-void add_doctor(CLI::App &app, doctor_request &request, std::vector<std::string> &rest) {
+void add_doctor(CLI::App &app, doctor_request &request) {
     CLI::App *doctor = app.add_subcommand("doctor", "Show what Comity detects here, and what it does with a program");
     doctor->formatter(make_help_format("comity doctor [--json] [PROGRAM | --pid PID]"));
     CLI::Option *pid =
@@ -75,11 +75,12 @@ void add_doctor(CLI::App &app, doctor_request &request, std::vector<std::string>
             ->check(CLI::Range(1L, 4'194'304L, "PID"));
     doctor->add_flag("--json", request.json, "Print JSON.");
     doctor
-        ->add_option("PROGRAM", request.program,
-                     "Examine PROGRAM and the libraries it is linked with; nothing of it is executed.")
+        ->add_option(
+            "PROGRAM", request.program,
+            "Examine PROGRAM and the libraries it is linked with; nothing of it is executed, and its arguments are "
+            "ignored.")
         ->option_text(" ")
         ->excludes(pid);
-    doctor->add_option("ARGUMENTS", rest, "The program's arguments are ignored.")->option_text(" ");
     doctor->footer("For each parallel library it says whether Comity serves it, adopts its threads,\n"
                    "leaves it alone, or does not serve it yet. Interpreters such as Python load\n"
                    "libraries while they run: use --pid for them.\n\n"
@@ -150,12 +151,12 @@ std::vector<std::string> harness_arguments(const bench_options &given) {
     return words;
 }
 
-// The words of `comity run` up to the program's name belong to comity, all others to the program: `--` ends ours, and
-// so does the first word that is no option and no option's value.
+// The words of `comity run` and `comity doctor` up to the program's name belong to comity, all others to the program:
+// `--` ends ours, and so does the first word that is no option and no option's value.
 std::size_t find_command(const std::vector<std::string> &words) {
     for (std::size_t i = 1; i < words.size(); ++i) {
         if (words[i] == "--") return i;
-        if (words[i] == "--harts" || words[i] == "--bind")
+        if (words[i] == "--harts" || words[i] == "--bind" || words[i] == "--pid")
             ++i;
         else if (words[i].empty() || words[i][0] != '-')
             return i;
@@ -217,14 +218,13 @@ int run_command_line(const std::vector<std::string> &typed) {
     run_request run;
     doctor_request doctor;
     bench_options bench;
-    std::vector<std::string> ignored;
     bool markdown = false;
     app.set_version_flag("-v,--version", fmt::format("comity {}", comity_version()), "Print the version.");
     app.set_help_flag("-h,--help", "Print this help.");
     app.require_subcommand(1);
     app.formatter(make_help_format("comity COMMAND [OPTIONS]"));
     add_run(app, run);
-    add_doctor(app, doctor, ignored);
+    add_doctor(app, doctor);
     add_bench(app, bench);
     CLI::App *options = app.add_subcommand("options", "List the environment variables that Comity reads");
     options->formatter(make_help_format("comity options [--markdown]"));
@@ -240,6 +240,9 @@ int run_command_line(const std::vector<std::string> &typed) {
         ours.resize(end);
         const std::size_t program = end < words.size() && words[end] == "--" ? end + 1 : end;
         run.command.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
+    } else if (command == "doctor") {
+        const std::size_t end = find_command(words), program = end < words.size() && words[end] == "--" ? end + 1 : end;
+        ours.resize(std::min(program + 1, words.size())); // the program's arguments are not looked at
     }
     std::vector<std::string> commands;
     for (const CLI::App *each : app.get_subcommands({})) commands.push_back(each->get_name());

@@ -1,5 +1,7 @@
 // comity: the command line.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
@@ -12,7 +14,10 @@
 
 int main(int count, char **words) {
     try {
-        return comity::cli::run_command_line({words + 1, words + count});
+        const int code = comity::cli::run_command_line({words + 1, words + count});
+        if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+        comity::sys::warn("standard output: %s", std::strerror(errno));
+        return code != 0 ? code : 1;
     } catch (const std::exception &error) { // out of memory, or standard output is gone
         comity::sys::warn("%s", error.what());
         return 1;

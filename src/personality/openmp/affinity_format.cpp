@@ -1,5 +1,7 @@
 #include "personality/openmp/affinity_format.hpp"
 
+#include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,8 +16,9 @@
 namespace comity::openmp {
 namespace {
 
-core::spinlock lock; // guards what follows
-char current_format[256];
+core::spinlock lock;                         // guards what follows
+constexpr std::size_t longest_format = 4096; // with the end; what is longer is cut
+char current_format[longest_format];
 bool is_set = false;
 
 struct output {
@@ -24,6 +27,10 @@ struct output {
     void add(const char *text, std::size_t n) noexcept {
         for (std::size_t i = 0; i < n; ++i, ++length)
             if (length + 1 < size) buffer[length] = text[i];
+    }
+    void pad(char with, std::size_t n) noexcept {
+        if (length + 1 < size) std::memset(buffer + length, with, std::min(n, size - 1 - length));
+        length += n;
     }
 };
 
@@ -120,18 +127,18 @@ void add_field(output &out, const char *&format, const abi_traits &abi) noexcept
     const bool zeros = *format == '0' && (++format, true);
     const bool right = *format == '.' && (++format, true);
     std::size_t width = 0;
-    while (*format >= '0' && *format <= '9') width = width * 10 + static_cast<std::size_t>(*format++ - '0');
+    constexpr std::size_t widest = INT_MAX / 2; // so that what is written can be counted
+    while (*format >= '0' && *format <= '9')
+        width = std::min(width * 10 + static_cast<std::size_t>(*format++ - '0'), widest);
     char text[1024]; // a list of processors may be long
     value_of(letter_of(format), text, sizeof text, abi);
     const std::size_t length = std::strlen(text);
     const std::size_t padding = width > length ? width - length : 0;
     const bool negative = right && zeros && *text == '-'; // the sign stands before the zeros
     if (negative) out.add("-", 1);
-    if (right)
-        for (std::size_t i = 0; i < padding; ++i) out.add(zeros ? "0" : " ", 1);
+    if (right) out.pad(zeros ? '0' : ' ', padding);
     out.add(text + negative, length - negative);
-    if (!right)
-        for (std::size_t i = 0; i < padding; ++i) out.add(" ", 1);
+    if (!right) out.pad(' ', padding);
 }
 
 } // namespace

@@ -178,7 +178,7 @@ void reader::schedule() noexcept {
     if (!good || !found ||
         (comma && !to_number(whole(comma + 1), plain == schedule_kind::fixed ? 0 : 1, INT_MAX, chunk))) {
         complain("OMP_SCHEDULE", "static, dynamic, guided or auto, with a chunk size from 1 after a comma or without",
-                 "dynamic");
+                 "the library's default (dynamic in gcc's, static in LLVM's)");
         return;
     }
     p_.initial.schedule = plain;

@@ -273,12 +273,14 @@ template <std::size_t N> bool take_name(const name_of (&table)[N], const char *&
 
 // An allocator's name, or a memory space with or without traits: default_mem_space:alignment=64,pool_size=4096
 bool parse_allocator(const char *text, std::uintptr_t &handle) noexcept {
-    if (take_name(allocators, text, handle)) return !*text;
+    const auto is_end = [](const char *at) { return at[std::strspn(at, " \t")] == '\0'; };
+    text += std::strspn(text, " \t");
+    if (take_name(allocators, text, handle)) return is_end(text);
     std::uintptr_t space;
     if (!take_name(spaces, text, space)) return false;
     allocator_trait traits[8];
     int count = 0;
-    for (char separator = ':'; *text; separator = ',') {
+    for (char separator = ':'; !is_end(text); separator = ',') {
         std::uintptr_t key, value;
         if (*text++ != separator || count == 8 || !take_name(traits_known, text, key) || *text++ != '=') return false;
         const bool named = key == atk_fb_data ? take_name(allocators, text, value) : take_name(values, text, value);
@@ -298,7 +300,10 @@ bool parse_allocator(const char *text, std::uintptr_t &handle) noexcept {
 
 void read_allocator() noexcept {
     const char *text = ::secure_getenv("OMP_ALLOCATOR");
-    if (text && !parse_allocator(text, process.initial.allocator))
+    std::uintptr_t found = 0;
+    if (text && parse_allocator(text, found))
+        process.initial.allocator = found;
+    else if (text)
         sys::warn("OMP_ALLOCATOR=\"%s\": not an allocator, nor a memory space with traits; using default_mem_alloc",
                   text);
 }

@@ -1,9 +1,11 @@
 #include "personality/openmp/region.hpp"
 
+#include "core/displacement.hpp"
 #include "core/runtime.hpp"
 #include "personality/openmp/affinity_format.hpp"
 #include "personality/openmp/binding.hpp"
 #include "personality/openmp/region_memory.hpp"
+#include "personality/openmp/task_run.hpp"
 #include "sys/cache.hpp"
 #include "sys/float_modes.hpp"
 #include "sys/message.hpp"
@@ -257,6 +259,13 @@ template <bool watched> void run(thread *t, const region &r, unsigned ranks) noe
     }
     if (tells) sys::warn("%u threads asked for: a region can have %u; using that", wanted, most_ranks);
     return most_ranks;
+}
+
+__attribute__((constructor)) void note_callers() noexcept {
+    core::note_caller_of_program(reinterpret_cast<const void *>(&rank_body<false>));
+    core::note_caller_of_program(reinterpret_cast<const void *>(&rank_body<true>));
+    core::note_caller_of_program(reinterpret_cast<const void *>(&run_task));
+    core::note_caller_of_program(reinterpret_cast<const void *>(&ompt::call));
 }
 
 } // namespace

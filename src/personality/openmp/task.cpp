@@ -330,13 +330,23 @@ int limit_priority(int wanted) noexcept {
     return wanted < process.max_task_priority ? wanted : process.max_task_priority;
 }
 
+// A task with an event stands in a queue, since it may end later than its body; outside all regions no barrier comes
+// that would run it.
+static void run_queued_outside_regions(thread *t) noexcept {
+    if (t->size != 1 || t->team->parent) return;
+    while (task *what = find_task(t, t->task)) run_task(t, what);
+}
+
 void create_task(thread *t, const task_request &request) noexcept {
     if (process.cancellation && is_cancelled(t, t->task->group)) return;
     const bool detach = request.flags & flag_detach;
     if (!detach && (request.run_now || (runs_now(t, t->task) && !waits_by_itself(t, request.depend))))
         return run_at_once(t, request);
+    const bool is_awaited = detach && (request.run_now || t->task->is_final());
+    if (is_awaited) begin_group(t); // it alone: its siblings may wait for what this one's maker does next
     defer(t, request);
-    if (detach && (request.run_now || t->task->is_final())) wait_for_children(t);
+    if (is_awaited) return end_group(t);
+    if (detach) run_queued_outside_regions(t);
 }
 
 task *allocate_task(thread *t, std::size_t size, std::size_t alignment, unsigned flags) noexcept {
@@ -347,6 +357,12 @@ task *attach_event(task *what) noexcept {
     what->set(extra_event);
     what->event.store(0, std::memory_order_relaxed);
     return what;
+}
+
+// Of LLVM's: it was made, in its group, before it was known that it has one.
+static void end_queued_with_event(thread *t) noexcept {
+    if (t->task->is_final()) return wait_for_children(t);
+    run_queued_outside_regions(t);
 }
 
 [[gnu::noinline]] static void submit_carefully(thread *t, task *what, dependence_list depend, ompt::place at) noexcept;
@@ -362,7 +378,7 @@ void submit_task(thread *t, task *what, dependence_list depend, ompt::place at) 
     const bool event = what->has(extra_event);
     if (event || waits_by_itself(t, depend) || !runs_now(t, t->task)) {
         enqueue(t, what, depend);
-        if (event && t->task->is_final()) wait_for_children(t);
+        if (event) end_queued_with_event(t);
         return;
     }
     if (depend.count) await_dependences(t, depend);
@@ -386,7 +402,7 @@ void submit_task(thread *t, task *what, dependence_list depend, ompt::place at) 
     if (watched) ompt::task_created(t, what, !queued && is_undeferred(t, false), depend);
     if (queued) {
         enqueue(t, what, depend);
-        if (event && t->task->is_final()) wait_for_children(t);
+        if (event) end_queued_with_event(t);
         return;
     }
     await_dependences(t, depend);

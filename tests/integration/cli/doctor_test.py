@@ -29,6 +29,18 @@ class doctor_case(cli_case):
 
 
 class machine(doctor_case):
+    def test_the_programs_arguments_are_not_its_own(self):
+        for words in (("ls", "-l"), ("ls", "--json"), ("--", "ls", "--pid")):
+            result = self.run_comity("doctor", *words)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertNotIn("{", result.stdout[:2])
+
+    def test_says_that_what_it_prints_is_lost(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([self.comity, "doctor", "--json"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("standard output: No space left", result.stderr)
+
     def test_cores_and_harts_are_those_of_the_process(self):
         found = self.examine()["machine"]
         self.assertEqual(found["cores_in_affinity_mask"], len(os.sched_getaffinity(0)))

@@ -74,7 +74,7 @@ class words_belong_to_the_right_side(cli_case):
                       ("run", "-x", "true")):
             self.expect(self.run_comity(*words), 125, out="", err="see `comity run --help`")
         for words in (("frob",), ("--frob",), ("doctor", "--frob"), ("doctor", "--pid", "x"), ("doctor", "--pid", "0"),
-                      ("doctor", "true", "--pid", "1")):
+                      ("doctor", "--pid", "1", "true")):
             self.expect(self.run_comity(*words), 2, out="", err="--help`")
         result = self.run_comity()
         self.assertEqual((result.returncode, result.stdout), (2, ""))

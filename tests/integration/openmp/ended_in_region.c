@@ -1,5 +1,5 @@
-// A parallel region that computes for a long time, in a program of which some thread has blocked SIGTERM once: that ends
-// it at once all the same. ./ended_in_region [self]: by another process, or by a thread of its own.
+// A parallel region that computes for a long time, in a program of which some thread has blocked SIGTERM once: that
+// ends it at once all the same. ./ended_in_region [self]: by another process, or by a thread of its own.
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -226,8 +226,8 @@ TEST(shared_objects, a_recursive_mutex_excludes_threads_of_two_processes) {
         pthread_mutex_t mutex;
         long counter;
     };
-    auto *s = static_cast<shared *>(
-        mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto *s =
+        static_cast<shared *>(mmap(nullptr, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(MAP_FAILED, static_cast<void *>(s));
     pthread_mutexattr_t a;
     pthread_mutexattr_init(&a);

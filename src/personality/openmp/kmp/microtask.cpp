@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "core/displacement.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp::kmp {
@@ -36,6 +37,11 @@ template <std::size_t N> void call_padded(microtask_call &c, i32 *number, i32 *r
     void *padded[N] = {};
     std::memcpy(padded, c.arguments(), c.count * sizeof(void *));
     call<N>(c.function, number, rank, padded);
+}
+
+__attribute__((constructor)) void note_callers() noexcept {
+    for (const caller c : exactly.with) core::note_caller_of_program(reinterpret_cast<const void *>(c));
+    core::note_caller_of_program(reinterpret_cast<const void *>(&run_microtask));
 }
 
 } // namespace

@@ -93,7 +93,8 @@ tried try_on_pipe(long call, int fd, const iovec *parts, std::size_t n, ssize_t 
     constexpr long no_place = -1;
     const int before = errno;
     result = ::syscall(call, fd, parts, n, no_place, no_place, RWF_NOWAIT);
-    if (result == -1 && (errno == EOPNOTSUPP || errno == ENOSYS)) return note_not_tried(fd, call == SYS_pwritev2, before), tried::not_at_all;
+    if (result == -1 && (errno == EOPNOTSUPP || errno == ENOSYS))
+        return note_not_tried(fd, call == SYS_pwritev2, before), tried::not_at_all;
     return result == -1 && errno == EAGAIN ? (errno = before, tried::would_sleep) : tried::made;
 }
 

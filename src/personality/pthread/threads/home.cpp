@@ -60,6 +60,7 @@ comity_scheduler_attr_t wanted() noexcept {
 bool may_go(const core::context *c, const sys::interruption *slice) noexcept {
     if (c->home) return !slice;
     thread *t = c->runs ? thread_on(c) : nullptr;
+    if (!t && slice && !c->runs) return stands_in_called_program(*slice); // a rank in a scheduler below
     if (!t || !t->in_program) return false;
     if (!slice) return true;
     // In Comity's code the stack may be another thread's yet.
@@ -257,12 +258,31 @@ void look_in(std::int64_t ns) noexcept; // `watching` is the caller's
 // False: it is another's. Who had it before has left next_look.
 bool take_watch() noexcept { return !watching.exchange(true, std::memory_order_acquire); } // acquire[posix-watching]
 
+// How often harts have looked for what to run next, all in all.
+std::uint64_t turns_in(const unit_scheduler &s) noexcept {
+    std::uint64_t sum = 0;
+    for (unsigned i = 0; i < s.harts; ++i) sum += s.slots[i].turns.load(std::memory_order_relaxed);
+    return sum;
+}
+
+// For how many looks in a row somebody has waited, and no hart has looked. They may all be in a region below.
+unsigned count_unserved(const unit_scheduler *s, bool waits) noexcept {
+    static std::uint64_t turns = 0; // the watch's
+    static unsigned unserved = 0;
+    const std::uint64_t now = s ? turns_in(*s) : 0;
+    unserved = waits && now == turns ? unserved + 1 : 0;
+    turns = now;
+    return unserved;
+}
+
 void look(core::timer *) noexcept {
     unit_scheduler *s = units();
     const bool waits = s && s->hooks->units->has_waiting(s);
+    const unsigned unserved = count_unserved(s, waits);
     const std::int64_t slice_ns = std::int64_t{sys::get_options().slice_ms} * 1'000'000;
     const auto slice_looks = static_cast<unsigned>((slice_ns + look_ns - 1) / look_ns);
-    const core::look_result seen = core::look_after_homes({looks_at_running, waits, {s, slice_looks}});
+    const core::time_slice slice{s, slice_looks, unserved > slice_looks};
+    const core::look_result seen = core::look_after_homes({looks_at_running, waits, slice});
     if (seen.all_kept) read_without_harts();
     if (living.load(std::memory_order_relaxed) == 0) {
         watching.store(false, std::memory_order_release);    // release[posix-watching]

@@ -137,8 +137,8 @@ private:
 bool is_socket(int fd) noexcept;
 bool is_stream(int fd) noexcept; // one of those
 bool is_pipe(int fd) noexcept;
-bool is_source(int fd) noexcept; // it can be told not to wait for input
-bool is_polled(int fd) noexcept; // `poll` tells whether to read there means to sleep
+bool is_source(int fd) noexcept;                                // it can be told not to wait for input
+bool is_polled(int fd) noexcept;                                // `poll` tells whether to read there means to sleep
 void note_not_tried(int fd, bool to_write, int error) noexcept; // it cannot be told not to wait
 void note_kind(int fd, core::descriptor::kind_of kind, int error) noexcept;
 // Has the socket the time limit that is set by this option (SO_RCVTIMEO, SO_SNDTIMEO)?

@@ -70,7 +70,8 @@ private:
     std::atomic<std::uint32_t> waiting_; // who waits for a condition with it
 };
 
-// The caller uses mutexes of which others, the kernel or other processes, know the owner by the id of his kernel thread.
+// The caller uses mutexes of which others, the kernel or other processes, know the owner by the id of his kernel
+// thread.
 void note_known_owner() noexcept;
 
 // Null: the C library serves it.

@@ -17,7 +17,8 @@ public:
     void run(void (*function)()) {
         while (state_.load(std::memory_order_acquire) != done) { // acquire[posix-once]
             int s = fresh;
-            if (state_.compare_exchange_strong(s, running(), std::memory_order_acquire, // acquire[posix-once]: who began and threw
+            if (state_.compare_exchange_strong(s, running(),
+                                               std::memory_order_acquire, // acquire[posix-once]: who began and threw
                                                std::memory_order_relaxed)) {
                 run_here(function);
                 return;

@@ -300,6 +300,23 @@ bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept 
     return !r.forks && !core::is_protected_code(at.pc) && is_programs(r, at);
 }
 
+bool stands_in_called_program(const sys::interruption &at) noexcept {
+    struct walk {
+        std::uintptr_t from;
+        bool good = false;
+    } w{at.sp};
+    if (core::is_protected_code(at.pc)) return false;
+    _Unwind_Backtrace(
+        [](_Unwind_Context *c, void *argument) {
+            auto &to = *static_cast<walk *>(argument);
+            if (_Unwind_GetCFA(c) < to.from || !core::is_protected_code(_Unwind_GetIP(c))) return _URC_NO_REASON;
+            to.good = core::is_caller_of_program(_Unwind_GetRegionStart(c));
+            return _URC_END_OF_STACK;
+        },
+        &w);
+    return w.good;
+}
+
 receiver *receiver_here() noexcept {
     if (thread *t = current_thread) return &t->signals;
     return is_first ? &first_receiver : nullptr;
@@ -625,8 +642,8 @@ bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info) {
     leave_handlers_below(*r, i.sp);
     lock.lock();
     // The kernel sends these to who writes, or computes.
-    const bool is_its_own = info.si_signo == SIGPIPE || info.si_signo == SIGXFSZ || info.si_signo == SIGPROF ||
-                            info.si_signo == SIGVTALRM;
+    const bool is_its_own =
+        info.si_signo == SIGPIPE || info.si_signo == SIGXFSZ || info.si_signo == SIGPROF || info.si_signo == SIGVTALRM;
     const int error = is_its_own ? enqueue(r->sent, info) : enqueue_for_process(info);
     lock.unlock();
     if (error != 0) return false;

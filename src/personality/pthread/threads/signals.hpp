@@ -187,6 +187,8 @@ private:
 // Was the caller interrupted in the program's code, with nothing of ours half done below, nor between the two handlers
 // of a fork? In a signal handler.
 bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept;
+// The same of a rank or a task: what has called the code there is known to count on nothing (core/displacement.hpp).
+bool stands_in_called_program(const sys::interruption &at) noexcept;
 
 // Runs handlers, on the caller, whose receiver it is, until nothing is due. In a handler of ours: for that
 // interruption.
