@@ -381,9 +381,10 @@ sys::once refreshing;
 
 void read_again() {
     if (hash_variables() == hash_at_load) return;
-    const std::uintptr_t allocator = process.initial.allocator; // memory.cpp's
     process.initial = {};
-    process.initial.allocator = allocator;
+    process.num_teams.store(0, std::memory_order_relaxed);
+    process.teams_thread_limit.store(0, std::memory_order_relaxed);
+    process.inherits_modes = true;
     process.num_threads_listed = process.bind_listed = 0;
     process.binds = false;
     process.teams_bind = 4;
@@ -395,6 +396,7 @@ void read_again() {
     process.spin_us = -1;
     process.library = process_icvs::library_kind::throughput;
     read_environment(process, look_up_securely, sys::get_options().nested);
+    read_allocator();
     spmd::set_stack_size(process.stack_size);
     if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
 }

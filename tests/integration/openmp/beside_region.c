@@ -1,5 +1,5 @@
-// A thread of the program's beside a long parallel region, which has all harts: it goes on again and again, as it would on
-// a core that the kernel shares. ./beside_region loop|calls|tasks|late
+// A thread of the program's beside a long parallel region, which has all harts: it goes on again and again, as it would
+// on a core that the kernel shares. ./beside_region loop|calls|tasks|late
 #include <math.h>
 #include <omp.h>
 #include <pthread.h>

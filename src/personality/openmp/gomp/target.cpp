@@ -1,5 +1,8 @@
 // target and teams without devices: everything happens on the host.
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <new>
 
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/depend.hpp"
@@ -31,12 +34,11 @@ std::intptr_t thread_limit_in(void **arguments) noexcept {
 
 // A target region on the host begins like a program: as an initial thread of its own, outside of all regions. The
 // caller keeps its data for afterwards.
-void run_on_host(region_function function, void **addresses, void **arguments = nullptr) noexcept {
+void run_on_host(region_function function, void **addresses, std::intptr_t limit = 0) noexcept {
     thread *before = current();
     thread *fresh = new_root();
     self = fresh;
-    if (const std::intptr_t limit = thread_limit_in(arguments))
-        own_icv().thread_limit = limit < std::intptr_t{no_limit} ? static_cast<unsigned>(limit) : no_limit;
+    if (limit) own_icv().thread_limit = limit < std::intptr_t{no_limit} ? static_cast<unsigned>(limit) : no_limit;
     if (ompt::on()) [[unlikely]]
         ompt::run_target(before, function, addresses);
     else
@@ -65,6 +67,71 @@ layout each_firstprivate(std::size_t count, void *const *addresses, const std::s
     return l;
 }
 
+// ---- With nowait and depend: a task, whose maker does not stand still for what it depends on. Outside all regions
+// there may be nobody else to do that first, and in a final task nothing is deferred.
+
+bool is_deferred(unsigned flags, void *const *depend) noexcept {
+    constexpr unsigned nowait = 1;
+    const thread *t = current();
+    return (flags & nowait) && depend && t->team->parent && !t->task->is_final();
+}
+
+void make_task(task_function function, void *data, layout of, void **depend) noexcept {
+    const gomp_dependences dependences(depend);
+    task_request request{function, data, nullptr, of.size, of.alignment, flag_depend};
+    request.depend = dependences;
+    create_task(current(), request);
+}
+
+// The task's data: this, an entry for each variable, and the copies.
+struct alignas(std::max_align_t) deferred_target {
+    region_function function;
+    std::intptr_t thread_limit;
+    std::size_t count;
+    struct variable {
+        void *address;
+        std::size_t copy_at; // from the beginning of all; 0: it has no copy
+    };
+    variable *variables() noexcept { return reinterpret_cast<variable *>(this + 1); }
+
+    static void run(void *data) {
+        auto *own = static_cast<deferred_target *>(data);
+        void **addresses = static_cast<void **>(__builtin_alloca((own->count + 1) * sizeof(void *)));
+        for (std::size_t i = 0; i < own->count; ++i) {
+            const variable &v = own->variables()[i];
+            addresses[i] = v.copy_at ? static_cast<char *>(data) + v.copy_at : v.address;
+        }
+        run_on_host(own->function, addresses, own->thread_limit);
+    }
+};
+
+void defer_target(region_function function, std::size_t count, void **addresses, const std::size_t *sizes,
+                  const unsigned short *kinds, void **depend, std::intptr_t limit) noexcept {
+    using variable = deferred_target::variable;
+    const layout copies = each_firstprivate(count, addresses, sizes, kinds, [](std::size_t, std::size_t) {});
+    layout all{sizeof(deferred_target) + count * sizeof(variable),
+               std::max(copies.alignment, alignof(deferred_target))};
+    const std::size_t copies_at = (all.size + all.alignment - 1) & -all.alignment;
+    all.size = copies_at + copies.size;
+    auto *data = static_cast<char *>(__builtin_alloca(all.size + all.alignment));
+    data += all.alignment - reinterpret_cast<std::uintptr_t>(data) % all.alignment;
+    auto *own = new (data) deferred_target{function, limit, count};
+    for (std::size_t i = 0; i < count; ++i) new (&own->variables()[i]) variable{addresses[i], 0};
+    each_firstprivate(count, addresses, sizes, kinds, [&](std::size_t i, std::size_t offset) {
+        std::memcpy(data + copies_at + offset, addresses[i], sizes[i]);
+        own->variables()[i].copy_at = copies_at + offset;
+    });
+    make_task(deferred_target::run, data, all, depend);
+}
+
+// Of what does nothing here but to take part in the order.
+void order_only(unsigned flags, void **depend) noexcept {
+    if (is_deferred(flags, depend))
+        make_task([](void *) {}, nullptr, {0, 1}, depend);
+    else if (depend)
+        await_dependences(current(), gomp_dependences(depend));
+}
+
 } // namespace
 
 COMITY_GOMP void GOMP_target(int, region_function function, const void *, std::size_t, void **addresses, std::size_t *,
@@ -73,7 +140,9 @@ COMITY_GOMP void GOMP_target(int, region_function function, const void *, std::s
 }
 
 COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t count, void **addresses, std::size_t *sizes,
-                                 unsigned short *kinds, unsigned, void **depend, void **arguments) noexcept {
+                                 unsigned short *kinds, unsigned flags, void **depend, void **arguments) noexcept {
+    const std::intptr_t limit = thread_limit_in(arguments);
+    if (is_deferred(flags, depend)) return defer_target(function, count, addresses, sizes, kinds, depend, limit);
     if (depend) await_dependences(current(), gomp_dependences(depend));
     const layout needed = each_firstprivate(count, addresses, sizes, kinds, [](std::size_t, std::size_t) {});
     char *copies = static_cast<char *>(__builtin_alloca(needed.size + needed.alignment));
@@ -82,7 +151,7 @@ COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t coun
         std::memcpy(copies + offset, addresses[i], sizes[i]);
         addresses[i] = copies + offset;
     });
-    run_on_host(function, addresses, arguments);
+    run_on_host(function, addresses, limit);
 }
 
 // The host's data is the device's.
@@ -91,14 +160,14 @@ COMITY_GOMP void GOMP_target_data_ext(int, std::size_t, void **, std::size_t *, 
 COMITY_GOMP void GOMP_target_end_data() noexcept {}
 COMITY_GOMP void GOMP_target_update(int, const void *, std::size_t, void **, std::size_t *, unsigned char *) noexcept {}
 
-COMITY_GOMP void GOMP_target_update_ext(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned,
+COMITY_GOMP void GOMP_target_update_ext(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned flags,
                                         void **depend) noexcept {
-    if (depend) await_dependences(current(), gomp_dependences(depend));
+    order_only(flags, depend);
 }
 
-COMITY_GOMP void GOMP_target_enter_exit_data(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned,
+COMITY_GOMP void GOMP_target_enter_exit_data(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned flags,
                                              void **depend) noexcept {
-    if (depend) await_dependences(current(), gomp_dependences(depend));
+    order_only(flags, depend);
 }
 
 // Programs register the images of their devices' code, of which we have no use.

@@ -42,9 +42,13 @@ void omp_get_partition_place_nums(int *numbers) noexcept {
     for (unsigned i = 0; i < here.count; ++i) numbers[i] = static_cast<int>(here.begin + i);
 }
 
-void omp_set_affinity_format(const char *format) noexcept { set_affinity_format(format, std::strlen(format)); }
+void omp_set_affinity_format(const char *format) noexcept {
+    (void)current(); // the environment is read again by who is first
+    set_affinity_format(format, std::strlen(format));
+}
 
 std::size_t omp_get_affinity_format(char *buffer, std::size_t size) noexcept {
+    (void)current();
     const char *format = affinity_format(abi.affinity_format);
     const std::size_t length = std::strlen(format);
     if (size) {

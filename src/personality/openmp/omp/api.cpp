@@ -139,13 +139,17 @@ double omp_get_wtick() noexcept {
 int omp_get_num_teams() noexcept { return static_cast<int>(initial_thread()->teams); }
 int omp_get_team_num() noexcept { return static_cast<int>(initial_thread()->team_number); }
 void omp_set_num_teams(int count) noexcept {
+    (void)current(); // the environment is read again by who is first
     if (count >= 0) process.num_teams.store(count, std::memory_order_relaxed);
 }
-int omp_get_max_teams() noexcept { return process.num_teams.load(std::memory_order_relaxed); }
+int omp_get_max_teams() noexcept { return (void)current(), process.num_teams.load(std::memory_order_relaxed); }
 void omp_set_teams_thread_limit(int limit) noexcept {
+    (void)current();
     if (limit >= 0) process.teams_thread_limit.store(limit, std::memory_order_relaxed);
 }
-int omp_get_teams_thread_limit() noexcept { return process.teams_thread_limit.load(std::memory_order_relaxed); }
+int omp_get_teams_thread_limit() noexcept {
+    return (void)current(), process.teams_thread_limit.load(std::memory_order_relaxed);
+}
 
 void omp_display_env(int verbose) noexcept { display_environment(abi, verbose); }
 

@@ -26,7 +26,7 @@ void omp_set_default_allocator(omp_allocator_handle_t handle) noexcept {
     own_icv().allocator = handle == omp_null_allocator ? omp_default_mem_alloc : handle;
 }
 omp_allocator_handle_t omp_get_default_allocator() noexcept {
-    return static_cast<omp_allocator_handle_t>(icv_of(self).allocator);
+    return static_cast<omp_allocator_handle_t>(icv_of(current()).allocator);
 }
 
 void *omp_alloc(std::size_t size, omp_allocator_handle_t handle) noexcept { return allocate(1, size, handle); }
@@ -48,7 +48,7 @@ void *omp_realloc(void *block, std::size_t size, omp_allocator_handle_t to, omp_
 // Devices: there are none but the host, whose number is 0, or -1 where the program asks for the initial device by that.
 
 void omp_set_default_device(int device) noexcept { own_icv().default_device = device >= 0 ? device : 0; }
-int omp_get_default_device() noexcept { return icv_of(self).default_device; }
+int omp_get_default_device() noexcept { return icv_of(current()).default_device; }
 int omp_get_num_devices() noexcept { return 0; }
 int omp_get_device_num() noexcept { return omp_get_initial_device(); }
 int omp_get_initial_device() noexcept { return 0; }
