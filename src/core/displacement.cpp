@@ -232,6 +232,9 @@ COMITY_UNSANITIZED found who_has_hart(const carrier *k) noexcept {
     return k->current == k->native ? found::own : found::another;
 }
 
+// Does its hart seem to be in a scheduler below this one, or in another one? A hint as well.
+COMITY_UNSANITIZED bool is_below(const carrier *k, const sched *s) noexcept { return k->current_sched != s; }
+
 // Has it given up, if it dozes? A hint as well.
 COMITY_UNSANITIZED bool recall_from(const carrier *k) noexcept {
     hart *h = k->carried;
@@ -284,7 +287,7 @@ void look_at(carrier *k, const look_order &order, look_result &result, unsigned 
     // By turns with looking for a loop: it may be one in which Comity's code is below.
     else if (slices && order.harts_missing && same >= order.slice.looks && same / order.looks % 2 == 0)
         end_slice(k, order.slice);
-    else if (slices && order.slice.is_overdue) {
+    else if (slices && order.slice.is_overdue && is_below(k, order.slice.of)) {
         if (!std::exchange(result.overdue_ends, true)) end_slice(k, order.slice);
     } else if (d.looks >= patience * order.looks)
         interrupt_running(k, order.harts_missing);
