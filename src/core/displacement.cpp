@@ -86,7 +86,7 @@ bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_othe
     if (!can_go(k, c, for_others)) return false;
     if (!slice.of) return true;
     sched *s = k->current_sched;
-    while (slice.is_overdue && s && s != slice.of) s = s->parent;
+    while (slice.overdue && s && s != slice.of) s = s->parent;
     return s == slice.of && s->hooks->displaced(s, c, &i);
 }
 
@@ -138,7 +138,7 @@ bool on_interruption(const sys::interruption &i) noexcept {
     case state::decided: {
         const sys::sleeping_call call = d.call;
         const bool for_others = d.for_others;
-        const time_slice slice{.of = d.slice_of, .is_overdue = d.is_overdue};
+        const time_slice slice{.of = d.slice_of, .overdue = d.is_overdue};
         d.step.store(state::none, std::memory_order_release); // release[displacement]: the watch may write them again
         if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice.of && !same_loop(d, i)) return true;
         const bool leaves = may_leave(k, c, i, for_others, slice);
@@ -203,7 +203,7 @@ void end_slice(carrier *k, const time_slice &slice) noexcept {
         d.call = {};
         d.for_others = true;
         d.slice_of = slice.of;
-        d.is_overdue = slice.is_overdue;
+        d.is_overdue = slice.overdue != 0;
         d.step.store(state::decided, std::memory_order_release); // release[displacement]
     }
     sys::interrupt_kernel_thread(k->kernel_id);
@@ -256,6 +256,15 @@ std::int64_t ran_since_last_look(carrier *k) noexcept {
     return cpu_ns - std::exchange(k->displaced.cpu_ns, cpu_ns);
 }
 
+// Is the time of a context, which is not the thread's own, over? Of one in a scheduler below: is it the turn of its
+// hart to be taken out?
+bool ends_slice(const carrier *k, const look_order &order, look_result &result, unsigned same) noexcept {
+    const bool may_end = order.slice.looks != 0 && order.harts_missing && who_has_hart(k) == found::another;
+    if (!may_end || same / order.looks % 2 != 0) return false;
+    if (!is_below(k, order.slice.of)) return same >= order.slice.looks;
+    return order.slice.overdue != 0 && result.below++ == order.slice.overdue % base().hart_count();
+}
+
 // One look at a thread.
 void look_at(carrier *k, const look_order &order, look_result &result, unsigned &kept) noexcept {
     displacement &d = k->displaced;
@@ -285,11 +294,9 @@ void look_at(carrier *k, const look_order &order, look_result &result, unsigned 
     else if (ran_ns < least_ran_ns)
         return;
     // By turns with looking for a loop: it may be one in which Comity's code is below.
-    else if (slices && order.harts_missing && same >= order.slice.looks && same / order.looks % 2 == 0)
+    else if (ends_slice(k, order, result, same))
         end_slice(k, order.slice);
-    else if (slices && order.slice.is_overdue && is_below(k, order.slice.of)) {
-        if (!std::exchange(result.overdue_ends, true)) end_slice(k, order.slice);
-    } else if (d.looks >= patience * order.looks)
+    else if (d.looks >= patience * order.looks)
         interrupt_running(k, order.harts_missing);
 }
 

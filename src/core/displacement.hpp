@@ -12,12 +12,11 @@ struct context;
 struct sched;
 
 // Contexts of this scheduler that others wait for give their harts up after so many looks, wherever in the program's
-// code they are: its hook `displaced` says whether they are there. looks 0: there are no slices. is_overdue: no hart
-// has looked for work of its own there for longer, so one that is in a scheduler below is taken out of that.
+// code they are: its hook `displaced` says whether they are there. looks 0: there are no slices. overdue: for so many
+// looks more no hart has looked for work there, so one that is in a scheduler below is taken out of that, by turns.
 struct time_slice {
     const sched *of = nullptr;
-    unsigned looks = 0;
-    bool is_overdue = false;
+    unsigned looks = 0, overdue = 0;
 };
 
 struct look_order {
@@ -30,7 +29,7 @@ struct look_order {
 // context since the last look, while others wait?
 struct look_result {
     bool runs = false, home = false, all_kept = false;
-    bool overdue_ends = false; // one hart was told to leave a scheduler below
+    unsigned below = 0; // harts that could be taken out of one
 };
 
 // To be called regularly, on one thread. An own computation that has waited for `looks` calls is given its thread back,

@@ -215,11 +215,15 @@ void take_other_interruptions(bool (*other)(const interruption &)) noexcept {
     other_handler.store(other, std::memory_order_relaxed);
 }
 
-// Also by what the kernel sends to who writes where nobody reads, or too much.
-static constexpr std::uint64_t interrupting =
-    std::uint64_t{1} << (SIGURG - 1) | std::uint64_t{1} << (SIGPIPE - 1) | std::uint64_t{1} << (SIGXFSZ - 1);
-void be_interruptible() noexcept { unblock_signals(interrupting); }
-std::uint64_t mask_when_interruptible() noexcept { return mask_of_lent_threads & ~interrupting; }
+// Where the program's signals are Comity's, also by what the kernel sends to who writes where nobody reads, or too
+// much; else those are blocked or not as the program has it.
+static std::uint64_t interrupting() noexcept {
+    constexpr auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
+    const bool takes_others = other_handler.load(std::memory_order_relaxed);
+    return bit(SIGURG) | (takes_others ? bit(SIGPIPE) | bit(SIGXFSZ) : 0);
+}
+void be_interruptible() noexcept { unblock_signals(interrupting()); }
+std::uint64_t mask_when_interruptible() noexcept { return mask_of_lent_threads & ~interrupting(); }
 
 void interrupt_kernel_thread(int id) noexcept {
     siginfo_t info{};

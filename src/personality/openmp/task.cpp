@@ -343,7 +343,10 @@ void create_task(thread *t, const task_request &request) noexcept {
     if (!detach && (request.run_now || (runs_now(t, t->task) && !waits_by_itself(t, request.depend))))
         return run_at_once(t, request);
     const bool is_awaited = detach && (request.run_now || t->task->is_final());
-    if (is_awaited) begin_group(t); // it alone: its siblings may wait for what this one's maker does next
+    if (is_awaited) { // it alone: its siblings may wait for what this one's maker does next
+        begin_group(t);
+        t->task->group->workshare = true; // not the program's
+    }
     defer(t, request);
     if (is_awaited) return end_group(t);
     if (detach) run_queued_outside_regions(t);

@@ -254,7 +254,7 @@ struct sigaction take_action(int signal) noexcept {
         usual.sa_handler = SIG_DFL;
         if (is_claimed(signal))
             actions[signal] = usual;
-        else
+        else if (signal != SIGURG) // which stays ours
             (void)next_sigaction.get()(signal, &usual, nullptr);
     }
     lock.unlock();

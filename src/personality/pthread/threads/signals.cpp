@@ -527,13 +527,17 @@ int send(receiver &r, const siginfo_t &info) noexcept {
     return error;
 }
 
-// What ends or stops the process does so at once, whatever its threads are at, if one of them does not block it.
+// What ends or stops the process does so at once, whatever its threads are at, if one of them does not block it; unless
+// one waits for it.
 static bool ends_process(int signal) noexcept {
+    const auto awaits = [](receiver &r, void *one) {
+        return (r.awaits.load(std::memory_order_relaxed) & *static_cast<signal_set *>(one)) != 0;
+    };
     const auto lets_it_in = [](receiver &r, void *one) {
         return !(r.blocked.load(std::memory_order_relaxed) & *static_cast<signal_set *>(one));
     };
     signal_set one = set_of(signal);
-    return acts_by_default(signal) && visit_receivers(lets_it_in, &one);
+    return acts_by_default(signal) && !visit_receivers(awaits, &one) && visit_receivers(lets_it_in, &one);
 }
 
 int send_to_process(const siginfo_t &info) noexcept {
