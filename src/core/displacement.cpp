@@ -256,11 +256,10 @@ std::int64_t ran_since_last_look(carrier *k) noexcept {
     return cpu_ns - std::exchange(k->displaced.cpu_ns, cpu_ns);
 }
 
-// Is the time of a context, which is not the thread's own, over? Of one in a scheduler below: is it the turn of its
-// hart to be taken out?
-bool ends_slice(const carrier *k, const look_order &order, look_result &result, unsigned same) noexcept {
-    const bool may_end = order.slice.looks != 0 && order.harts_missing && who_has_hart(k) == found::another;
-    if (!may_end || same / order.looks % 2 != 0) return false;
+// Is the slice of a context over that has been on the hart for so many looks? Of one in a scheduler below: is it the
+// turn of its hart to be taken out?
+bool is_slice_over(const carrier *k, const look_order &order, look_result &result, unsigned same) noexcept {
+    if (!order.harts_missing || same / order.looks % 2 != 0) return false;
     if (!is_below(k, order.slice.of)) return same >= order.slice.looks;
     return order.slice.overdue != 0 && result.below++ == order.slice.overdue % base().hart_count();
 }
@@ -294,7 +293,7 @@ void look_at(carrier *k, const look_order &order, look_result &result, unsigned 
     else if (ran_ns < least_ran_ns)
         return;
     // By turns with looking for a loop: it may be one in which Comity's code is below.
-    else if (ends_slice(k, order, result, same))
+    else if (slices && is_slice_over(k, order, result, same))
         end_slice(k, order.slice);
     else if (d.looks >= patience * order.looks)
         interrupt_running(k, order.harts_missing);

@@ -235,14 +235,11 @@ int run_command_line(const std::vector<std::string> &typed) {
 
     std::vector<std::string> ours = words;
     const std::string command = words.empty() || words[0][0] == '-' ? "" : words[0];
-    if (command == "run") {
-        const std::size_t end = find_command(words);
-        ours.resize(end);
-        const std::size_t program = end < words.size() && words[end] == "--" ? end + 1 : end;
-        run.command.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
-    } else if (command == "doctor") {
+    if (command == "run" || command == "doctor") {
         const std::size_t end = find_command(words), program = end < words.size() && words[end] == "--" ? end + 1 : end;
-        ours.resize(std::min(program + 1, words.size())); // the program's arguments are not looked at
+        // The program's arguments are its own, which doctor does not look at; its name is an argument of doctor's.
+        ours.resize(command == "run" ? end : std::min(program + 1, words.size()));
+        run.command.assign(words.begin() + static_cast<std::ptrdiff_t>(program), words.end());
     }
     std::vector<std::string> commands;
     for (const CLI::App *each : app.get_subcommands({})) commands.push_back(each->get_name());

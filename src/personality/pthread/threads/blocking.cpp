@@ -35,8 +35,9 @@ COMITY_NEXT_SYMBOL next<int (*)(pollfd *, nfds_t, const timespec *, const sigset
 
 bool is_nonblocking(int fd) noexcept { return ::fcntl(fd, F_GETFL) & O_NONBLOCK; }
 
-// Would a call for `events` on the descriptor sleep?
-bool sleeps(int fd, short events) noexcept {
+} // namespace
+
+bool would_sleep(int fd, short events) noexcept {
     if (!current_thread) return false;
     const sys::errno_kept kept;
     pollfd p{fd, events, 0};
@@ -49,10 +50,12 @@ bool sleeps(int fd, short events) noexcept {
     return !(flags & O_NONBLOCK) && !(events == POLLIN && (flags & O_ACCMODE) == O_WRONLY);
 }
 
+namespace {
+
 // The same for output of this size: a pipe or a socket that can take some of it sleeps for the rest.
 bool sleeps_for(int fd, std::size_t size) noexcept {
     if (!current_thread) return false;
-    if (size <= PIPE_BUF) return sleeps(fd, POLLOUT);
+    if (size <= PIPE_BUF) return would_sleep(fd, POLLOUT);
     const sys::errno_kept kept;
     struct stat about {};
     return ::fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !is_nonblocking(fd);
@@ -121,7 +124,7 @@ template <class Attempt, class Result> looked wait_on_harts(called_file &f, cons
         if (how == tried::made) return deliver_here(), looked::and_made_the_call;
         if (how == tried::would_sleep && is_nonblocking(fd)) return fail(EAGAIN);
         if (how == tried::not_at_all && !is_polled(fd)) return looked::for_nothing;
-        if (how == tried::not_at_all && !sleeps(fd, POLLIN)) return looked::and_may_read;
+        if (how == tried::not_at_all && !would_sleep(fd, POLLIN)) return looked::and_may_read;
         const input_wait::outcome o = input.wait();
         if (o == input_wait::outcome::interrupted) return fail(EINTR);
         if (o == input_wait::outcome::is_closed) return fail(EBADF);
@@ -148,7 +151,7 @@ auto input(int fd, Call call, int flags = 0, const Attempt &attempt = {}) -> dec
         return call(file.number());
     };
     return if_it_sleeps(
-        [&] { return for_much || (waits && found != looked::and_may_read && sleeps(file.number(), POLLIN)); },
+        [&] { return for_much || (waits && found != looked::and_may_read && would_sleep(file.number(), POLLIN)); },
         within_limit_of([&file] { return file.number(); }, POLLIN, call_there),
         {.dozes = waits && !waits_for_all, .moving = file.moving()});
 }
@@ -180,8 +183,6 @@ std::size_t size_of(const msghdr *message) noexcept {
 }
 
 } // namespace
-
-bool would_sleep(int fd, short events) noexcept { return sleeps(fd, events); }
 
 } // namespace comity::posix
 
@@ -414,7 +415,7 @@ COMITY_INTERPOSED int waitid(idtype_t type, id_t id, siginfo_t *info, int option
 
 COMITY_INTERPOSED int recvmmsg(int fd, mmsghdr *of, unsigned n, int flags, timespec *timeout) {
     COMITY_NEXT(recvmmsg, int (*)(int, mmsghdr *, unsigned, int, timespec *));
-    const bool may_sleep = !(flags & MSG_DONTWAIT) && (n > 1 || sleeps(fd, POLLIN));
+    const bool may_sleep = !(flags & MSG_DONTWAIT) && (n > 1 || would_sleep(fd, POLLIN));
     return if_it_sleeps(may_sleep, [=] { return next_recvmmsg.get()(fd, of, n, flags, timeout); });
 }
 COMITY_INTERPOSED int sendmmsg(int fd, mmsghdr *of, unsigned n, int flags) {
@@ -495,38 +496,20 @@ COMITY_INTERPOSED int msync(void *at, std::size_t size, int flags) {
     COMITY_NEXT(msync, int (*)(void *, std::size_t, int));
     return if_it_sleeps(flags & MS_SYNC, [=] { return next_msync.get()(at, size, flags); });
 }
-COMITY_INTERPOSED ssize_t pread(int fd, void *to, std::size_t size, off_t from) {
-    COMITY_NEXT(pread, ssize_t(*)(int, void *, std::size_t, off_t));
-    return if_it_sleeps(false, [=] { return next_pread.get()(fd, to, size, from); });
-}
-COMITY_INTERPOSED ssize_t pread64(int fd, void *to, std::size_t size, off64_t from) {
-    COMITY_NEXT(pread64, ssize_t(*)(int, void *, std::size_t, off64_t));
-    return if_it_sleeps(false, [=] { return next_pread64.get()(fd, to, size, from); });
-}
-COMITY_INTERPOSED ssize_t pwrite(int fd, const void *from, std::size_t size, off_t to) {
-    COMITY_NEXT(pwrite, ssize_t(*)(int, const void *, std::size_t, off_t));
-    return if_it_sleeps(false, [=] { return next_pwrite.get()(fd, from, size, to); });
-}
-COMITY_INTERPOSED ssize_t pwrite64(int fd, const void *from, std::size_t size, off64_t to) {
-    COMITY_NEXT(pwrite64, ssize_t(*)(int, const void *, std::size_t, off64_t));
-    return if_it_sleeps(false, [=] { return next_pwrite64.get()(fd, from, size, to); });
-}
-COMITY_INTERPOSED ssize_t preadv(int fd, const iovec *to, int n, off_t from) {
-    COMITY_NEXT(preadv, ssize_t(*)(int, const iovec *, int, off_t));
-    return if_it_sleeps(false, [=] { return next_preadv.get()(fd, to, n, from); });
-}
-COMITY_INTERPOSED ssize_t preadv64(int fd, const iovec *to, int n, off64_t from) {
-    COMITY_NEXT(preadv64, ssize_t(*)(int, const iovec *, int, off64_t));
-    return if_it_sleeps(false, [=] { return next_preadv64.get()(fd, to, n, from); });
-}
-COMITY_INTERPOSED ssize_t pwritev(int fd, const iovec *from, int n, off_t to) {
-    COMITY_NEXT(pwritev, ssize_t(*)(int, const iovec *, int, off_t));
-    return if_it_sleeps(false, [=] { return next_pwritev.get()(fd, from, n, to); });
-}
-COMITY_INTERPOSED ssize_t pwritev64(int fd, const iovec *from, int n, off64_t to) {
-    COMITY_NEXT(pwritev64, ssize_t(*)(int, const iovec *, int, off64_t));
-    return if_it_sleeps(false, [=] { return next_pwritev64.get()(fd, from, n, to); });
-}
+// At a place in a file: cancellation points that do not sleep.
+#define COMITY_AT_PLACE(name, data, length, place)                                                                     \
+    COMITY_INTERPOSED ssize_t name(int fd, data of, length n, place at) {                                              \
+        COMITY_NEXT(name, ssize_t (*)(int, data, length, place));                                                      \
+        return if_it_sleeps(false, [=] { return next_##name.get()(fd, of, n, at); });                                  \
+    }
+COMITY_AT_PLACE(pread, void *, std::size_t, off_t)
+COMITY_AT_PLACE(pread64, void *, std::size_t, off64_t)
+COMITY_AT_PLACE(preadv, const iovec *, int, off_t)
+COMITY_AT_PLACE(preadv64, const iovec *, int, off64_t)
+COMITY_AT_PLACE(pwrite, const void *, std::size_t, off_t)
+COMITY_AT_PLACE(pwrite64, const void *, std::size_t, off64_t)
+COMITY_AT_PLACE(pwritev, const iovec *, int, off_t)
+COMITY_AT_PLACE(pwritev64, const iovec *, int, off64_t)
 COMITY_INTERPOSED int tcdrain(int fd) {
     COMITY_NEXT(tcdrain, int (*)(int));
     return without_hart([=] { return next_tcdrain.get()(fd); }, dozing);
