@@ -8,6 +8,7 @@ import shlex
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Dict, List, NoReturn, Sequence, Tuple
 
@@ -17,15 +18,18 @@ from harness import curves, figures, instructions, libraries, machine, peers, pl
 from harness.bars import wording  # noqa: E402
 from harness.model import Case, Contender, Suite  # noqa: E402
 from harness.process import run_program  # noqa: E402
-from harness.registry import SUITES  # noqa: E402
+from harness.registry import CORES, SUITES  # noqa: E402
+from harness.registry_scaling import SCALING_SUITES  # noqa: E402
 from harness.session import Session, Settings  # noqa: E402
 
 # Of each suite: who takes part, and what is worth knowing of their versions.
 CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contenders, "omptasks": peers.tasks_contenders,
               "ompsync": peers.tasks_contenders, "npb": peers.lasting_contenders, "fftw": peers.compilers_contenders,
-              "figures": peers.series_contenders, "posix": registry_posix.contenders}
+              "figures": peers.series_contenders, "posix": registry_posix.contenders, "scaling-threads": libraries.all_contenders,
+              "scaling-openmp": peers.newest_contenders, "scaling-posix": registry_posix.contenders}
 # Plots beside that of the bars.
-CURVES = {"threads": curves.draw, "figures": figures.draw_thesis, "fftw": figures.draw_fftw, "posix": figures.draw_posix}
+CURVES = {"threads": curves.draw, "figures": figures.draw_thesis, "fftw": figures.draw_fftw, "posix": figures.draw_posix,
+          **{name: partial(figures.draw_scaling, SUITES[name]) for name in SCALING_SUITES}}
 REPOSITORY = Path(__file__).resolve().parent.parent
 BEGIN = time.monotonic()
 
@@ -111,7 +115,7 @@ def fail(text: str) -> NoReturn:
 
 def select(suite: Suite, texts: Sequence[str], quick: bool) -> List[Case]:
     chosen = [case for case in suite.cases if not texts or any(text in case.name for text in texts)]
-    return [case for case in chosen if case.quick_too or not quick]
+    return [case for case in chosen if case.cores <= CORES and (case.quick_too or not quick)]
 
 
 def print_list(suite: Suite) -> None:
@@ -173,7 +177,7 @@ def measure_all(session: Session, cases: Sequence[Case]) -> Tuple[report.Results
 def write_documents(suite: Suite, contenders: Dict[str, Contender], results: report.Results, conditions: Dict[str, str]) -> None:
     images = REPOSITORY / "docs" / "images"
     caption = f"{conditions['machine']}; {conditions['date']}; medians"
-    drawn = [f"{suite.name}.png"] if plot.draw(images / f"{suite.name}.png", suite, contenders, results, caption) else []
+    drawn = [f"{suite.name}.png"] if suite.has_dots and plot.draw(images / f"{suite.name}.png", suite, contenders, results, caption) else []
     if suite.name in CURVES:
         drawn += CURVES[suite.name](images, contenders, results, caption)
     if not drawn:
@@ -184,13 +188,16 @@ def write_documents(suite: Suite, contenders: Dict[str, Contender], results: rep
 
 
 def conditions_of(suite: Suite, programs: Path, rate: float, repeats: int) -> Dict[str, str]:
-    if suite.name == "threads":
+    if suite.name in ("threads", "scaling-threads"):
         return {**machine.conditions(REPOSITORY, [], rate, repeats), **libraries.versions(REPOSITORY)}
     return machine.conditions(REPOSITORY, sorted(peers.find_libomp(peers.unpacked(programs))), rate, repeats)
 
 
 def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     """Returns how many bars were missed."""
+    if CORES < suite.least_cores:
+        say(f"{suite.name}: left out, since it needs {suite.least_cores} cores and this process may use {CORES}")
+        return 0
     cases = select(suite, given.only, given.quick)
     if not cases:
         fail(f"no case matches {given.only}; see --list")

@@ -8,7 +8,7 @@ from typing import List, Mapping, Tuple
 
 from . import registry_posix
 from .lines import Panel, curves_of, draw_figure
-from .model import Contender
+from .model import Contender, Suite
 from .registry_figures import FIGURES, contenders_of, point_name
 from .registry_openmp import BOTH_COMPILERS, INNER
 from .report import Results
@@ -59,3 +59,16 @@ def draw_posix(folder: Path, contenders: Mapping[str, Contender], results: Resul
               Panel("11: volume rendering", curves_of(results, ["glibc", *present], registry_posix.TILES, lambda tiles: f"posix-tiles-{tiles}"), "tiles a thread",
                     "seconds", 10)]
     return ["posix-figures.png"] if draw_figure(folder / "posix-figures.png", f"Narlikar and Blelloch 1998\n{caption}", panels, contenders) else []
+
+
+def draw_scaling(suite: Suite, folder: Path, contenders: Mapping[str, Contender], results: Results, caption: str) -> List[str]:
+    """A panel for each program, over cores; where the work is the same on all of them, with the best time of one core evenly shared."""
+    panels = []
+    for title in dict.fromkeys(case.group for case in suite.cases):
+        cases = {case.cores: case for case in suite.cases if case.group == title}
+        curves = curves_of(results, list(dict.fromkeys(cases[max(cases)].contenders)), list(cases), lambda cores, cases=cases: cases[cores].name)
+        alone = [points[0][1] for points in curves.values() if points[0][0] == 1]
+        shared = [(cores, min(alone) / cores) for cores in cases if alone and cores <= max(points[-1][0] for points in curves.values())]
+        panels.append(Panel(title, curves, "cores", cases[max(cases)].unit, 2, shared))
+    name = f"{suite.name}.png"
+    return [name] if draw_figure(folder / name, f"{suite.title}\n{caption}", panels, contenders) else []

@@ -43,6 +43,17 @@ def computer() -> str:
     return f"{processor_name(cpuinfo)}{virtual}, {len(os.sched_getaffinity(0))} cores"
 
 
+def processors(count: int) -> str:
+    """`count` of those that this process may use, as taskset takes them: one of each core first, then the cores' further hardware threads."""
+    places: Dict[str, int] = {}
+    turns = []
+    for processor in sorted(os.sched_getaffinity(0)):
+        siblings = _text(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list").strip() or str(processor)
+        places[siblings] = places.get(siblings, -1) + 1
+        turns.append((places[siblings], processor))
+    return ",".join(str(processor) for _, processor in sorted(turns)[:count])
+
+
 def system() -> str:
     return f"{distribution(_text('/etc/os-release'))}, Linux {platform.release()}"
 

@@ -79,6 +79,7 @@ class Case:
     regions: int = 0  # above zero: it understands --regions, and so many are enough for a count of instructions
     counted: Sequence[str] = ()  # arguments for that count
     environment: Mapping[str, str] = field(default_factory=dict)  # over a variant's
+    cores: int = 0  # above zero: the process may use so many
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ class Suite:
     subject: str = "comity"
     explanation: str = ""  # what a reader of the page must know, one paragraph
     contenders_as_rows: bool = False  # of the tables: for suites of many contenders
+    least_cores: int = 1  # of a machine that the suite makes sense on
+    has_dots: bool = True  # a plot of each row's ratios; False: its curves say it all
 
 
 def is_subject(contender: str) -> bool:

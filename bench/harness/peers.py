@@ -118,6 +118,15 @@ def lasting_contenders(build: Path, programs: Path, download: bool, progress: Pr
     return without_regions(compilers_contenders(build, programs, download, progress))
 
 
+def newest_contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
+    """For rows of many widths: of libomp the newest version with gcc's binary, in each wait policy."""
+    found = lasting_contenders(build, programs, download, progress)
+    if "libomp" in found:
+        newest = max((one.name.partition("/")[0] for one in found["libomp"].variants), key=int)
+        found["libomp"] = replace(found["libomp"], variants=[one for one in found["libomp"].variants if one.name.startswith(newest)])
+    return found
+
+
 def series_contenders(build: Path, programs: Path, download: bool, progress: Progress) -> Dict[str, Contender]:
     """For curves: each wait policy is a line of its own, as in the thesis; hot teams at every level. *taskloop*: the inner loop is one."""
     found = all_contenders(build, programs, download, progress)

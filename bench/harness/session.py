@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Sequence
 
-from . import instructions, quiet
+from . import instructions, machine, quiet
 from .model import Case, Contender, Progress, Run, Value, Variant
 from .process import run_program
 from .statistics import median, summary
@@ -155,7 +155,8 @@ class Session:
 
     def _command(self, case: Case, variant: Variant) -> List[str]:
         rate = ["--rate", f"{self.settings.loop_rate:.9f}"] if case.needs_rate and self.settings.loop_rate > 0 else []
-        return [*self.settings.prefix, *variant.wrapper, self._program(case, variant), *case.arguments, *variant.arguments, *rate]
+        bound = ["taskset", "-c", machine.processors(case.cores)] if case.cores else []
+        return [*self.settings.prefix, *bound, *variant.wrapper, self._program(case, variant), *case.arguments, *variant.arguments, *rate]
 
     def _program(self, case: Case, variant: Variant) -> str:
         if case.program.startswith("/"):
