@@ -58,7 +58,7 @@ public:
         bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
         return true;
     }
-    // Owner. May thieves see an item? Without any nobody asks.
+    // May thieves see an item? Exact for the owner, a hint for others. Without thieves nobody asks.
     [[gnu::always_inline]] bool has_public() const noexcept {
         return top_.load(std::memory_order_relaxed) < split_.load(std::memory_order_relaxed);
     }
@@ -264,11 +264,12 @@ private:
     // something else meanwhile is not waited for. False: there is nothing, or another thief does this already.
     [[gnu::noinline]] bool publish_for_owner() noexcept {
         constexpr unsigned patience = 50;
-        for (unsigned i = 0; i < patience; ++i) {
-            if (empty() || !shared_) return false;
-            if (top_.load(std::memory_order_relaxed) < split_.load(std::memory_order_relaxed)) return true;
+        if (empty() || !shared_) return false;
+        for (unsigned i = 0; i < patience; ++i) { // without a look at the owner's line, which would delay it
+            if (has_public()) return true;
             sys::cpu_relax();
         }
+        if (empty()) return false;
         const std::uint32_t now = core::generation();
         if (publishing_.exchange(now, std::memory_order_acquire) == now) return false; // acquire[deque-publishing]
         sys::heavy_fence();

@@ -64,13 +64,14 @@ public:
     [[noreturn]] void start_here(carrier *k) noexcept;
     [[noreturn]] void next(carrier *k) noexcept;
     bool has_work(const carrier *k) noexcept;
+    bool sees_work(const carrier *k) noexcept;
 
 private:
     work_stealing() = default;
     ~work_stealing();
     context *take_ready(slot &s) noexcept;
     static void unlink(slot &s, context *before, const context *c) noexcept;
-    unit *steal_fresh(carrier *k, bool own_too) noexcept;
+    unit *steal_fresh(carrier *k, bool own_too, bool looks_closely) noexcept;
     context *steal_ready(carrier *k, unsigned from = 0) noexcept;
     void ask_for_harts(unsigned n) noexcept;
     bool should_give_way(carrier *k) noexcept;
@@ -84,7 +85,7 @@ private:
     std::uint64_t turns_taken() const noexcept;
     bool leaves_to_others(const slot &own, patience &left) noexcept;
     void look_beyond(carrier *k) noexcept;
-    bool has_queued(const slot *own = nullptr) noexcept;
+    bool has_queued(const slot *own = nullptr, bool looks_closely = true) noexcept;
     void put_back(context *c) noexcept;
     static void put_back_yielded(void *c);
     static void change_places(slot &own, context *c) noexcept;
