@@ -29,10 +29,6 @@ struct sched_hooks {
     bool (*switch_to_other)(sched *self, context *from, arch::after_fn after, void *arg) noexcept;
     // unblock for a list (by context::next) of contexts of this scheduler.
     void (*unblock_all)(sched *self, context *first) noexcept;
-    // There is such work, but other harts, which have nothing to do or are coming, take it up soon: a waiting context spins
-    // on for a moment. Else it would take it up itself, its own turn would come while its hart has that, and so on: all
-    // would change places for ever. Null: they do not.
-    bool (*others_come)(sched *self) noexcept = nullptr;
     const unit_hooks *units = nullptr; // schedulers of units
     // Lets others of this scheduler run on the hart of the calling context; false: there are none. May switch.
     bool (*yield)(sched *self, context *c) noexcept = nullptr;

@@ -72,7 +72,6 @@ constexpr core::sched_hooks hooks{
             return static_cast<work_stealing *>(s)->switch_to_other(from, after, arg);
         },
     .unblock_all = unblock_all,
-    .others_come = [](core::sched *s) noexcept { return static_cast<work_stealing *>(s)->others_come(core::current_carrier()); },
     .units = &unit_callbacks,
     .yield = [](core::sched *s, context *c) noexcept { return static_cast<work_stealing *>(s)->yield(c); },
     .displaced =

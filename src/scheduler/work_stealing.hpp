@@ -65,7 +65,6 @@ public:
     [[noreturn]] void next(carrier *k) noexcept;
     bool has_work(const carrier *k) noexcept;
     bool sees_work(const carrier *k) noexcept;
-    bool others_come(const carrier *k) const noexcept { return has_searchers() && !core::home_ready(k, this); }
 
 private:
     work_stealing() = default;

@@ -43,22 +43,12 @@ std::uint64_t ticks_to_spin(std::int64_t deadline) noexcept {
 // ---- Waiting
 
 bool wait_list::spin(context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept {
-    constexpr std::uint64_t moment_us = 2;
     carrier *k = c->on;
     if (!k->carried && !core::may_spin()) return ready(arg);
     core::sched *s = k->carried ? k->current_sched : nullptr;
     const core::sched_hooks *hooks = s ? s->hooks : nullptr;
-    std::uint64_t from = 0, most = 0, seen_at = 0; // ticks; that there is other work
-    for (unsigned i = 0;; ++i) {
-        if (!hooks || !hooks->other_work(s)) {
-            seen_at = 0;
-        } else {
-            if (!hooks->others_come || !hooks->others_come(s)) return false;
-            if (seen_at == 0)
-                seen_at = sys::ticks();
-            else if (sys::ticks() - seen_at > moment_us * core::ticks_per_us())
-                return false;
-        }
+    std::uint64_t from = 0, most = 0;
+    for (unsigned i = 0; !(hooks && hooks->other_work(s)); ++i) {
         if (ready(arg)) return true;
         if (i == 0) {
             from = sys::ticks();
@@ -85,7 +75,9 @@ void wait_list::wait_once(waiting &w) noexcept {
     if (!c || !c->on->carried) [[unlikely]]
         return wait_outside(w);
     w.who = c;
-    if (w.spins && spin(c, w.ready, w.arg, sys::no_deadline)) return;
+    core::sched *s = c->on->current_sched;
+    const core::sched_hooks *hooks = s->hooks;
+    if (w.spins && !(hooks && hooks->other_work(s)) && spin(c, w.ready, w.arg, sys::no_deadline)) return;
     block(w);
 }
 

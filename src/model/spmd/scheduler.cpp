@@ -52,7 +52,6 @@ constexpr core::sched_hooks team_hooks{
     .other_work = other_work,
     .switch_to_other = switch_to_other,
     .unblock_all = unblock_all,
-    .others_come = [](core::sched *s) noexcept { return static_cast<team *>(s)->others_come(core::current_carrier()); },
     .yield = [](core::sched *s, context *c) noexcept { return static_cast<team *>(s)->yield_to_others(c); },
     .displaced =
         [](core::sched *s, context *c, const sys::interruption *slice) noexcept {

@@ -117,10 +117,6 @@ public:
     // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that
     // want harts?
     bool has_work(carrier *k) noexcept;
-    // Is there a hart for each rank, so that what is there for any hart is another one's?
-    bool others_come(const carrier *k) const noexcept {
-        return harts_of(account.load(std::memory_order_relaxed)) >= last_size && !core::home_ready(k, this);
-    }
     // The hart goes on with that rank: its kernel thread goes to the rank's place.
     void go_to_place(carrier *k, unsigned rank) noexcept {
         if (ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
