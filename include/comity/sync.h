@@ -145,7 +145,7 @@ COMITY_API unsigned comity_semaphore_value(const comity_semaphore_t *semaphore);
 
 /* ---- Barrier: for a number of contexts, again and again. Each time it opens a phase ends. */
 typedef struct comity_barrier {
-    COMITY_ALIGN(8) unsigned char opaque_[320];
+    COMITY_ALIGN(8) unsigned char opaque_[256];
 } comity_barrier_t;
 #define COMITY_BARRIER_MAX 0xffffff
 

@@ -55,10 +55,11 @@ public:
 
     // Until the phase is over. May switch.
     void wait(std::uint32_t phase) noexcept {
+        auto over = [this, phase]() noexcept { return is_over(phase); };
         core::context *c = core::current_context();
-        if (!c || !c->on->carried) return waiters_.wait([this, phase]() noexcept { return is_over(phase); });
-        // Where others can run it does not even look.
-        if (!wait_list::spin_if_idle(c, [this, phase]() noexcept { return shows_end_of(phase); }))
+        if (!c || !c->on->carried) return waiters_.wait(over);
+        // Where others can run it does not even look: that would take the state away from the next to arrive.
+        if (!wait_list::spin_if_idle(c, over))
             crowds_[static_cast<unsigned>(c->on->carried->id) % crowds].wait(c, phase);
     }
     // The same; false: the deadline has passed, the arrival counts all the same.
@@ -83,11 +84,6 @@ private:
         const std::uint32_t now = phase_of(state_.load(std::memory_order_acquire)); // acquire[barrier-phase]
         return static_cast<std::int16_t>(now - phase) > 0;
     }
-    // The same, perhaps later, without taking the state away from those who arrive.
-    bool shows_end_of(std::uint32_t phase) const noexcept {
-        const std::uint32_t now = shown_.load(std::memory_order_acquire); // acquire[barrier-shown]
-        return static_cast<std::int16_t>(now - phase) > 0;
-    }
     // Gives the barrier another number, and opens it in the same step if so many have arrived. Returns the state
     // before. Nothing changes when there is no member.
     template <class Numbered> std::uint64_t change(Numbered numbered) noexcept {
@@ -106,19 +102,13 @@ private:
         return s;
     }
     void wake(std::uint32_t phase) noexcept {
-        // Two who open phases one after the other may be here in any order: an older phase hides a newer one, and who
-        // spins finds out when it blocks.
-        shown_.store(phase, std::memory_order_release); // release[barrier-shown]
         for (crowd &c : crowds_) c.open(phase);
         waiters_.wake_all();
     }
 
-    // In three lines: those who arrive write the state, and those who spin read what is shown, while who opens has to do
-    // with the rest.
     std::atomic<std::uint64_t> state_;
-    [[maybe_unused]] std::byte apart_[56];
-    std::atomic<std::uint32_t> shown_{0};
-    [[maybe_unused]] std::byte apart_too_[60];
+    [[maybe_unused]] std::byte
+        apart_[56]; // who waits reads the state again and again, while who opens has to do with the rest
     crowd crowds_[crowds];
     leaving leaving_;
     wait_list waiters_; // those with a deadline, or without a hart

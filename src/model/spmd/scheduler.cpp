@@ -70,11 +70,9 @@ bool team::is_outermost() const noexcept {
 
 // ---- Ranks to take up
 
-// Where there are many harts who does not insist leaves the others' slots alone at first (linger): each of them would look
-// at all of these in the same moment, and take them away from those who are about to write them.
 int team::claim(carrier *k, bool insists) noexcept {
     const int rank = claim_own(k);
-    return rank >= 0 ? rank : insists || looks_apart() == 1 ? steal(k, insists) : -1;
+    return rank >= 0 ? rank : steal(k, insists);
 }
 
 int team::claim_own(carrier *k) noexcept {
@@ -332,9 +330,8 @@ void team::step(carrier *k, bool child_first) noexcept {
 // gone by then looks become rare, for each takes away a line that the other hart is about to write.
 team::outcome team::linger(carrier *k) noexcept {
     const slot &own = slots_[k->carried->id];
-    // The more harts there are the longer each look takes, and the more of them look.
-    const std::uint64_t most = core::spin_ticks(), shortest = std::uint64_t{hand_over_} * looks_apart() / 2;
-    std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0, pause = shortest;
+    const std::uint64_t most = core::spin_ticks();
+    std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0, pause = hand_over_ / 2;
     for (unsigned i = 1;; ++i) {
         if (!own.empty() || has_calls(k)) return outcome::look;
         if (draining_.load(std::memory_order_relaxed) || base().pressed() || base().has_outsider())
@@ -347,7 +344,7 @@ team::outcome team::linger(carrier *k) noexcept {
             const std::uint64_t left = left_by_others(k, sum);
             if (left != 0 && (left == seen || !(left & slot::brief))) return outcome::insist;
             if (sum != last) {
-                pause = std::min(2 * pause, 6 * shortest);
+                pause = std::min<std::uint64_t>(2 * pause, std::uint64_t{3} * hand_over_);
                 from = now;
             }
             seen = left;

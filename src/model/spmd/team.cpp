@@ -218,11 +218,7 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
         sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
         unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i) others += i != own && slots_[i].present.load(std::memory_order_relaxed);
-        constexpr unsigned ahead = 4; // lines come while those before them are written
-        const auto fetch = [this](unsigned i) { sys::fetch_to_write(&slots_[i].range); };
-        for (unsigned i = 1; i <= std::min(ahead, harts - 1); ++i) fetch(harts - i);
         for (unsigned i = harts; i-- > 0 && others != 0;) {
-            if (i >= ahead) fetch(i - ahead);
             if (i == own || !slots_[i].present.load(std::memory_order_relaxed)) continue;
             const unsigned share = end / (others + 1);
             std::uint64_t r = slots_[i].range.load(std::memory_order_relaxed);
@@ -305,32 +301,26 @@ void team::join(context *c) noexcept {
     // The first looks are at the one word alone: others' slots are lines that the other harts write now, and who spins
     // takes up a short region's rank sooner than we can take it away.
     const std::uint64_t most = core::spin_ticks();
-    const unsigned looks = looks_apart();
     std::uint64_t from = 0, looked = 0, seen = 0;
-    for (unsigned i = 1;; ++i) {
-        const std::uint32_t left = unfinished_.load(std::memory_order_acquire); // acquire[team-join]
-        if (left == 0) return;
+    for (unsigned i = 1; unfinished_.load(std::memory_order_acquire) != 0; ++i) { // acquire[team-join]
         if (alone || i % 16 == 0) {
-            // Others' slots less often than what is in few lines.
-            const bool looks_at_slots = alone || i / 16 % looks == 0;
-            if (!alone && looks_at_slots && switch_to_other(c, master_waits, this)) return;
+            if (!alone && switch_to_other(c, master_waits, this)) return;
             const std::uint64_t now = sys::ticks();
             if (from == 0) from = looked = now;
             bool stalls = false; // somebody else's ranks, as in linger
-            if (!alone && now - looked > 2 * std::uint64_t{looks} * hand_over_) {
+            if (!alone && now - looked > 2 * hand_over_) {
                 std::uint64_t found = 0;
                 look_at_offers(k, false, &found);
                 stalls = found != 0 && found == seen && look_at_offers(k, true);
                 seen = found;
                 looked = now;
             }
-            if (alone || (looks_at_slots ? has_work(k) : has_calls(k)) || stalls || now - from > most) {
+            if (alone || has_work(k) || stalls || now - from > most) {
                 core::pause(c, master_parks, this);
                 return;
             }
         }
-        // Each of the others takes the line away for its subtraction: where many will, no look in between is worth it.
-        for (std::uint32_t n = std::min(left, looks); n != 0; --n) sys::cpu_relax();
+        sys::cpu_relax();
     }
 }
 

@@ -1,14 +1,12 @@
 // Inside a team: its data, and who may touch what. Protocols "Team start and join": README.md.
 #pragma once
 
-#include "core/base.hpp"
 #include "core/child_list.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
 #include "model/spmd/scheduler.hpp"
 #include "model/spmd/team.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -249,8 +247,6 @@ private:
         return std::uint64_t{pace().load(std::memory_order_relaxed)} * ((ranks + 1) / 2) < hand_over_;
     }
     void note_pace(slot &own, std::uint32_t ended) noexcept;
-    // How many times as rarely as on two harts each hart looks at the others' slots, whose lines it takes away from them.
-    static unsigned looks_apart() noexcept { return std::max(core::base().hart_count() / 2, 1U); }
     team *around() const noexcept;      // null: another scheduler
     bool is_outermost() const noexcept; // no other team is above it
     bool is_bound() const noexcept { return bound_.load(std::memory_order_relaxed); }
