@@ -83,7 +83,7 @@ template <bool watched> void rank_body(void *argument, unsigned rank) noexcept {
     if (tm->gather && !was_forked(tm)) [[unlikely]]
         barrier(t);
     else if (tm->makes_tasks.load(std::memory_order_relaxed)) [[unlikely]]
-        while (run_a_task(t, true)) {
+        while (run_a_task(t)) {
         }
     if (watched && rank != 0) ompt::implicit_task_ends(t);
 }
@@ -155,10 +155,7 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
         tm = child_team(t, ranks);
     tm->function = r.function;
     tm->data = r.data;
-    if (tm->size != ranks) {
-        tm->size = ranks;
-        tm->groups = arrival_groups(ranks, hart_count());
-    }
+    tm->size = ranks;
     tm->active_level = t->team->active_level + (ranks > 1);
     set(tm->group, r.group);
     if (process.inherits_modes) [[likely]]
@@ -196,7 +193,7 @@ bool tidy(team *tm, thread *first) noexcept {
             t->implicit.group = nullptr;
         }
         tm->singles = tm->singles_taken.load(std::memory_order_relaxed);
-        forget_arrivals(tm);
+        tm->arrived.store(0, std::memory_order_relaxed);
         tm->cancelled.store(false, std::memory_order_relaxed);
         reset_ring(tm);
     }

@@ -49,12 +49,9 @@ void end_serial_region(thread *t) noexcept; // by the rank; waits for its tasks,
 void barrier(thread *t) noexcept;
 // True if the region was cancelled; then not all ranks came.
 bool barrier_or_cancel(thread *t) noexcept;
-// The rank has arrived, and what descends from its implicit task is done: the last one opens the barrier, and is told so.
-bool count_arrival(team *tm, unsigned rank) noexcept;
-// Nobody has; to be called while nobody can be in it but the caller.
-void forget_arrivals(team *tm) noexcept;
-// In how many groups so many ranks arrive (team::groups).
-std::uint8_t arrival_groups(unsigned ranks, unsigned harts) noexcept;
+// One rank more has arrived, and what descends from its implicit task is done: the last one opens the barrier, and
+// is told so.
+bool count_arrival(team *tm) noexcept;
 
 // cancel: makes the ranks go to the end of the region; of the loop or sections; keeps tasks of the group from starting.
 // Without effect where cancellation is off.

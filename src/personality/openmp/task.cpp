@@ -83,7 +83,7 @@ void release(thread *t, task *what) noexcept {
     for (;;) {
         task *parent = what->parent_task();
         if (!parent) {
-            (void)count_arrival(what->team, rank_of_implicit(what).rank);
+            (void)count_arrival(what->team);
             return;
         }
         if (counts_in_group(what)) finish_in_group(t, what);

@@ -160,16 +160,13 @@ void wait_for_children_while(thread *t, bool (*pending)(void *), void *data) noe
 // taskyield: runs another task that may run here, or lets other ranks run. May switch.
 void yield_task(thread *t) noexcept;
 // Runs one task of the team, if there is one that may run now. Where no task is suspended but in a barrier. May switch.
-// `closely`: also one that its rank does not show.
-bool run_a_task(thread *t, bool closely) noexcept;
+bool run_a_task(thread *t) noexcept;
 // It shall leave other ranks' tasks alone for a while: no looking for any, but pass_a_moment and look for what it waits
 // for.
 bool pauses(thread *t) noexcept;
 void pass_a_moment() noexcept;
-// Is there perhaps one? A look at what the team's ranks have queued; and the same, cheaper for them, at what they show of
-// that. A rank shows what it queues, unless others have taken all that it showed since.
-bool has_tasks(const team *tm) noexcept;
-bool shows_tasks(const team *tm) noexcept;
+// Is there perhaps one? A look at what the team's ranks have queued.
+bool sees_tasks(const team *tm) noexcept;
 // Runs all that the rank itself has queued. Where no task is suspended. May switch.
 void run_own_tasks(thread *t) noexcept;
 // Returns when all of the team's tasks are done. By rank 0 when the other ranks are gone. May switch.

@@ -15,9 +15,8 @@ void make_ready(thread *t, task *what) noexcept;
 void make_ready_for_others(thread *t, task *what) noexcept;
 // The body has run and the event, if there was one, is fulfilled; `ready` gets the tasks that depend on it.
 void complete(thread *t, task *what, void (*ready)(thread *, task *) = make_ready) noexcept;
-// A task for the rank to run now, taken out of its queue: one that descends from `under`; null: any. Or null. `closely`
-// as in run_a_task.
-task *find_task(thread *t, const task *under, bool closely = false) noexcept;
+// A task for the rank to run now, taken out of its queue: one that descends from `under`; null: any. Or null.
+task *find_task(thread *t, const task *under) noexcept;
 
 // Into the rank's own deque. False: no memory for a longer one.
 inline bool push_own(thread *t, task *what) noexcept {

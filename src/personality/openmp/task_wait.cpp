@@ -90,8 +90,7 @@ template <class Wanted> void steal_more(thread *t, pool::deque<task> &from, Want
     }
 }
 
-// First what others show. `closely`: then also what they do not, for which their lines are taken away from them.
-task *steal(thread *t, const task *under, bool closely) noexcept {
+task *steal(thread *t, const task *under) noexcept {
     team *tm = t->team;
     if (pauses(t)) return nullptr;
     const unsigned ranks = tm->size;
@@ -103,9 +102,9 @@ task *steal(thread *t, const task *under, bool closely) noexcept {
     t->tasks.random = random;
     const auto wanted = [under](const task *what) { return descends(what, under, few_steps); };
     unsigned at = static_cast<unsigned>(std::uint64_t{random} * ranks >> 32);
-    for (unsigned i = 0; i < (closely ? 2 * ranks : ranks); ++i, at = at + 1 == ranks ? 0 : at + 1) {
+    for (unsigned i = 0; i < ranks; ++i, at = at + 1 == ranks ? 0 : at + 1) {
         pool::deque<task> &from = tm->threads[at]->tasks.ready;
-        if (at == t->rank || (i < ranks ? !from.has_public() : from.empty())) continue;
+        if (at == t->rank || from.empty()) continue;
         if (task *what = from.steal_if(wanted)) {
             t->tasks.stolen = 1;
             if (t->tasks.usual_length >= core::ticks_per_us() / 2) steal_more(t, from, wanted);
@@ -171,7 +170,7 @@ template <class Over> void sleep(thread *t, task_count *count, const owner_count
     // Whoever queues a task from now on sees us in the list, or we the task: seq_cst[task-helpers].
     std::atomic_thread_fence(std::memory_order_seq_cst);
     core::chaos_point();
-    if (task *what = find_task(t, t->task, true)) {
+    if (task *what = find_task(t, t->task)) {
         leave_list(t);
         run_task(t, what);
         return;
@@ -204,7 +203,7 @@ void help_until(thread *t, task_count *count, const owner_count &mine, Over over
         }
         const team *tm = t->team;
         if (++misses < most_misses &&
-            sync::wait_list::spin_for([=] { return over() || shows_tasks(tm); }, sys::no_deadline))
+            sync::wait_list::spin_for([=] { return over() || sees_tasks(tm); }, sys::no_deadline))
             continue;
         sleep(t, count, mine, over_asleep);
         misses = 0;
@@ -247,21 +246,14 @@ void pass_a_moment() noexcept {
     for (int i = 0; i < 16; ++i) sys::cpu_relax();
 }
 
-bool has_tasks(const team *tm) noexcept {
+bool sees_tasks(const team *tm) noexcept {
     if (tm->tasks.shared.load(std::memory_order_relaxed)) return true;
     for (unsigned i = 0; i < tm->size; ++i)
         if (!tm->threads[i]->tasks.ready.empty()) return true;
     return false;
 }
 
-bool shows_tasks(const team *tm) noexcept {
-    if (tm->tasks.shared.load(std::memory_order_relaxed)) return true;
-    for (unsigned i = 0; i < tm->size; ++i)
-        if (tm->threads[i]->tasks.ready.has_public()) return true;
-    return false;
-}
-
-task *find_task(thread *t, const task *under, bool closely) noexcept {
+task *find_task(thread *t, const task *under) noexcept {
     team *tm = t->team;
     if (tm->tasks.shared.load(std::memory_order_relaxed)) [[unlikely]]
         if (task *what = take_shared(t, under)) return what;
@@ -269,7 +261,7 @@ task *find_task(thread *t, const task *under, bool closely) noexcept {
         if (what->parent_task() == under || descends(what, under)) return what;
         (void)t->tasks.ready.push(what); // there was room for it
     }
-    return tm->size == 1 ? nullptr : steal(t, under, closely);
+    return tm->size == 1 ? nullptr : steal(t, under);
 }
 
 void call_for_help(team *tm, const task *what) noexcept {
@@ -291,8 +283,8 @@ void make_ready_for_others(thread *t, task *what) noexcept {
     call_for_help(t->team, what);
 }
 
-bool run_a_task(thread *t, bool closely) noexcept {
-    task *what = find_task(t, nullptr, closely);
+bool run_a_task(thread *t) noexcept {
+    task *what = find_task(t, nullptr);
     if (what) run_task(t, what);
     return what;
 }
@@ -374,24 +366,24 @@ void leave_barrier_with_tasks(thread *t) noexcept {
 void finish_tasks(thread *t) noexcept {
     team *tm = t->team;
     const unsigned generation = tm->generation.load(std::memory_order_relaxed);
-    forget_arrivals(tm);
+    tm->arrived.store(0, std::memory_order_relaxed);
     for (unsigned i = 0; i < tm->size; ++i) {
         thread *rank = tm->threads[i];
         task_count &children = rank->implicit.children;
         if (rank->tasks.gone ? children.has_left_idle() : children.is_idle(rank->implicit.mine)) {
-            count_arrival(tm, i);
+            count_arrival(tm);
         } else if (!rank->tasks.gone) {
             rank->implicit.runner.store(nullptr, std::memory_order_relaxed);
             rank->tasks.gone = true;
-            if (children.leave(rank->implicit.mine)) count_arrival(tm, i);
+            if (children.leave(rank->implicit.mine)) count_arrival(tm);
         }
     }
     for (;;) {
         if (tm->generation.load(std::memory_order_acquire) != generation) break; // acquire[barrier-open]
-        if (run_a_task(t, true)) continue;
+        if (run_a_task(t)) continue;
         tm->idle.wait([=] {
             return tm->generation.load(std::memory_order_acquire) != generation || // acquire[barrier-open]
-                   has_tasks(tm);
+                   sees_tasks(tm);
         });
     }
     for (unsigned i = 0; i < tm->size; ++i) leave_barrier_with_tasks(tm->threads[i]);

@@ -77,11 +77,6 @@ struct alignas(64) thread {
 
 static_assert(offsetof(thread, trip) == 64);
 
-// Whose implicit task it is.
-inline thread &rank_of_implicit(task *what) noexcept {
-    return *reinterpret_cast<thread *>(reinterpret_cast<char *>(what) - offsetof(thread, implicit));
-}
-
 // A team of ranks and all that they share. It belongs to the thread that opens the region, its parent, which keeps it
 // for the next one.
 struct alignas(64) team {
@@ -93,7 +88,6 @@ struct alignas(64) team {
     unsigned active_level = 0;         // regions of more than one rank around this point, with this one
     bool displays = false;             // OMP_DISPLAY_AFFINITY
     bool gather = false;               // ranks wait for each other at the end, to help with tasks (region_memory.hpp)
-    std::uint8_t groups = 0;           // in which ranks arrive at the barrier (arrival_groups); 0: all in one
     openmp::icvs icv;                  // the implicit tasks', until one of them changes its own
     taskgroup *group = nullptr;        // that the implicit tasks are in: task reductions
     work_share *first_share = nullptr; // a combined construct's loop: the ranks are in it from the start
@@ -124,16 +118,9 @@ struct alignas(64) team {
     std::atomic<bool> loop_cancelled{false}; // one that has no slot; until the barrier at its end
     std::atomic<bool> makes_tasks{false};
 
-    // The barrier. Where many harts may come at once they count in groups, and the last of each group counts for it: all
-    // in one line they would come one after the other, and each would take it away from those who wait for it to change.
-    alignas(64) std::atomic<unsigned> arrived{0}; // of a team without groups
-    std::atomic<unsigned> generation{0};          // how often it opened
+    alignas(64) std::atomic<unsigned> arrived{0}; // at the barrier
+    std::atomic<unsigned> generation{0};          // of the barrier: how often it opened
     sync::wait_list idle;                         // ranks in a barrier: for its opening, and for tasks
-    static constexpr unsigned most_groups = 16;
-    struct alignas(64) arrivals {
-        std::atomic<unsigned> count{0};
-    };
-    arrivals group_arrivals[most_groups], all_arrivals; // ranks of a group; groups
 
     alignas(64) team_tasks tasks;
     std::atomic<unsigned> busy{1}; // at a root: threads in the contention group; kept only under a thread limit

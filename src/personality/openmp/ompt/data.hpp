@@ -58,8 +58,8 @@ team_info &make_info(team *tm) noexcept;
 
 inline task_info &info_of(task *what) noexcept {
     if (what->parent_task()) return *reinterpret_cast<task_info *>(what + 1);
-    thread &t = rank_of_implicit(what);
-    return t.tool ? *t.tool : make_info(&t);
+    auto *t = reinterpret_cast<thread *>(reinterpret_cast<char *>(what) - offsetof(thread, implicit));
+    return t->tool ? *t->tool : make_info(t);
 }
 inline team_info &info_of(team *tm) noexcept { return tm->tool ? *tm->tool : make_info(tm); }
 
