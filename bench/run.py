@@ -91,6 +91,8 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--programs", type=Path, metavar="DIR", help="folder of the benchmark programs (default: BUILD/bench)")
     parser.add_argument("--called-as", default="bench/run", help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON there as well")
+    parser.add_argument("--from", type=Path, action="append", default=[], dest="files", metavar="FILE", help="measure nothing: take what --json wrote, on "
+                        "another machine perhaps; several files of one suite are put together")
     parser.add_argument("--write", action=argparse.BooleanOptionalAction, help="rewrite the page, plot and results, or do not")
     parser.add_argument("--no-download", action="store_true", help="do not fetch a second version of libomp to compare with")
     parser.add_argument("--patience", type=float, default=3, metavar="S", help="seconds to wait for a quiet machine before each run; "
@@ -193,8 +195,37 @@ def conditions_of(suite: Suite, programs: Path, rate: float, repeats: int) -> Di
     return machine.conditions(REPOSITORY, sorted(peers.find_libomp(peers.unpacked(programs))), rate, repeats)
 
 
+def read_measured(files: Sequence[Path]) -> Tuple[report.Results, Dict[str, str]]:
+    """The results of all files, and the conditions of the first."""
+    results: report.Results = {}
+    conditions: Dict[str, str] = {}
+    for file in files:
+        try:
+            more, its = report.from_json(file.read_text())
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            fail(f"--from {file}: not what --json writes: {error}")
+        results.update(more)
+        conditions = conditions or its
+    return results, conditions
+
+
+def show_measured(suite: Suite, given: argparse.Namespace) -> int:
+    """As run_suite, with what was measured before."""
+    results, conditions = read_measured(given.files)
+    shown = replace(suite, cases=[case for case in suite.cases if case.name in results])
+    if not shown.cases:
+        fail(f"--from: nothing there is of the suite {suite.name}")
+    contenders = CONTENDERS[suite.name](given.build.resolve(), given.programs.resolve(), False, say)
+    print("\n" + report.terminal_report(shown, contenders, results))
+    if given.write:
+        write_documents(shown, contenders, results, conditions)
+    return report.tally(shown, results).get("issue", {}).get("MISS", 0)
+
+
 def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     """Returns how many bars were missed."""
+    if given.files:
+        return show_measured(suite, given)
     if CORES < suite.least_cores:
         say(f"{suite.name}: left out, since it needs {suite.least_cores} cores and this process may use {CORES}")
         return 0

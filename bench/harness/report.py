@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Dict, List, Mapping, Optional, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .bars import Judgement, judge, wording
 from .model import Bar, Case, Contender, Suite, Value, is_subject
@@ -232,6 +232,17 @@ def as_json(suite: Suite, results: Results, conditions: Mapping[str, str]) -> st
                       "contenders": {name: _outcome_json(one, results[case.name].get("comity")) if case.shown else _point_json(one)
                                      for name, one in results[case.name].items()}})
     return json.dumps({"suite": suite.name, "conditions": dict(conditions), "cases": cases}, indent=1, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str) -> Tuple[Results, Dict[str, str]]:
+    """What as_json has written, and the conditions: to be drawn on another machine than it was measured on."""
+    document = json.loads(text)
+    fields = ("variant", "values", "extra", "failures", "disturbed", "trial")
+    results: Results = {}
+    for case in document["cases"]:
+        results[case["name"]] = {name: Outcome(**{field: one[field] for field in fields if field in one}, instructions=one.get("instructions_per_region"))
+                                 for name, one in case["contenders"].items()}
+    return results, document["conditions"]
 
 
 def _point_json(one: Outcome) -> dict:
