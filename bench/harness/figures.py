@@ -65,10 +65,12 @@ def draw_scaling(suite: Suite, folder: Path, contenders: Mapping[str, Contender]
     """A panel for each program, over cores; where the work is the same on all of them, with the best time of one core evenly shared."""
     panels = []
     for title in dict.fromkeys(case.group for case in suite.cases):
-        cases = {case.cores: case for case in suite.cases if case.group == title}
+        cases = {case.cores: case for case in suite.cases if case.group == title and case.name in results}
+        if not cases:
+            continue
         curves = curves_of(results, list(dict.fromkeys(cases[max(cases)].contenders)), list(cases), lambda cores, cases=cases: cases[cores].name)
         alone = [points[0][1] for points in curves.values() if points[0][0] == 1]
         shared = [(cores, min(alone) / cores) for cores in cases if alone and cores <= max(points[-1][0] for points in curves.values())]
-        panels.append(Panel(title, curves, "cores", cases[max(cases)].unit, 2, shared))
+        panels.append(Panel(title.rpartition(" (")[0], curves, "cores", cases[max(cases)].unit, 2, shared))
     name = f"{suite.name}.png"
     return [name] if draw_figure(folder / name, f"{suite.title}\n{caption}", panels, contenders) else []

@@ -241,8 +241,8 @@ void work_stealing::child_wants(core::sched *child) noexcept {
 // What other harts keep for themselves does not count.
 bool work_stealing::has_work(const carrier *k) noexcept { return core::home_ready(k, this) || has_queued(work_of(k)); }
 
-// The same without a look at where other harts push and pop: each look there takes a line away from who writes it every few
-// nanoseconds, and what a hart has pushed it shows by itself, unless thieves have taken all that it showed since.
+// The same without a look at where other harts push and pop: each look there takes a line away from who writes it every
+// few nanoseconds, and what a hart has pushed it shows by itself, unless thieves have taken all that it showed since.
 bool work_stealing::sees_work(const carrier *k) noexcept {
     return core::home_ready(k, this) || has_queued(work_of(k), false);
 }
@@ -293,7 +293,8 @@ unit *work_stealing::steal_fresh(carrier *k, bool own_too, bool looks_closely) n
         for (unsigned i = 0; i < harts; ++i) {
             slot &victim = slots[victims_ ? victims_->at(own, i, from) : (from + i) % harts];
             const bool is_own = &victim == work_of(k);
-            if (is_own ? !own_too || victim.fresh.empty() : closely ? victim.fresh.empty() : !victim.fresh.has_public()) continue;
+            if (is_own ? !own_too || victim.fresh.empty() : closely ? victim.fresh.empty() : !victim.fresh.has_public())
+                continue;
             if (is_own) victim.fresh.publish();
             if (unit *u = victim.fresh.steal()) {
                 ++k->count.steals;
@@ -511,7 +512,9 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     const unsigned looks = 8 * harts; // as many harts may look
     for (unsigned i = 1; !(i % 16 == 0 && sys::ticks() - from > most); ++i) {
         core::look_for_input(i);
-        if (sees_work(k) || (i % looks == 0 && has_work(k)) || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
+        if (sees_work(k) || (i % looks == 0 && has_work(k)) || closing_.load(std::memory_order_relaxed) ||
+            base().pressed())
+            break;
         in_order() ? wait_between_looks(*work_of(k)) : sys::cpu_relax();
     }
     base().searches(-1);

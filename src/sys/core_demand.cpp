@@ -106,12 +106,14 @@ bool are_cores_short() noexcept {
     return is_short;
 }
 
-bool have_cores_been_short() noexcept {
-    constexpr std::int64_t nearly_one = 192;
-    if (!is_watched.load(std::memory_order_acquire)) return false; // acquire[core-demand]
+unsigned cores_missing_lately() noexcept {
+    constexpr std::int64_t nearly_one = 192;                   // counts as one
+    if (!is_watched.load(std::memory_order_acquire)) return 0; // acquire[core-demand]
     (void)are_cores_short();
-    return usual.load(std::memory_order_relaxed) > std::int64_t{demand.cores} * 256 + nearly_one &&
-           now_ns() - answer.load(std::memory_order_relaxed) < 100 * valid_ns; // else nobody has looked since
+    const std::int64_t too_many = usual.load(std::memory_order_relaxed) - std::int64_t{demand.cores} * 256;
+    if (too_many <= nearly_one || now_ns() - answer.load(std::memory_order_relaxed) >= 100 * valid_ns)
+        return 0; // in the latter case nobody has looked since
+    return static_cast<unsigned>((too_many + 256 - nearly_one) / 256);
 }
 
 bool are_more_runnable(const char *loadavg, unsigned cores) noexcept {

@@ -15,8 +15,8 @@ void watch_core_demand() noexcept;
 // errno is kept.
 bool are_cores_short() noexcept;
 
-// The same on the average over the last milliseconds, not only for a moment; false where it cannot be told.
-COMITY_SHARED bool have_cores_been_short() noexcept;
+// How many cores too few there were for them, on the average over the last milliseconds; 0 where it cannot be told.
+COMITY_SHARED unsigned cores_missing_lately() noexcept;
 
 // are_cores_short by what /proc/loadavg says: three averages, then RUNNABLE/ALL. For the tests.
 bool are_more_runnable(const char *loadavg, unsigned cores) noexcept;

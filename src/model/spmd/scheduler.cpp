@@ -357,23 +357,30 @@ team::outcome team::linger(carrier *k) noexcept {
 }
 
 // Where other processes want the cores, a hart that spins for the next region takes one from who would work, and one
-// that has a rank of it may lose its core in the middle, for milliseconds. So it sleeps a little instead, present as
-// ever: the master takes the ranks back that he dealt to it. Ranks that wait for each other in their own way cannot be
-// run by one hart: if a region has begun meanwhile and no other after it, and still has ranks here, it waited for this
-// hart, which then does not sleep for a while. True: regions went on meanwhile.
+// that has a rank of it may lose its core in the middle, for milliseconds. So as many as cores are missing sleep a
+// little instead, present as ever: the master takes the ranks back that he dealt to it. Ranks that wait for each other
+// in their own way cannot be run by one hart: if a region has begun meanwhile and no other after it, and still has
+// ranks here, it waited for this hart, which then does not sleep for a while. True: regions went on meanwhile.
 bool team::nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept {
     constexpr std::uint64_t after_miss_us = 20'000;
     constexpr std::int64_t nap_ns = 400'000;
     if (k->adopted) return false; // in its own join: it sleeps at home, where who ends last wakes it
     slot &own = slots_[k->carried->id];
     if (own.missed_at != 0 && now - own.missed_at < after_miss_us * core::ticks_per_us()) return false;
-    if (!sys::have_cores_been_short()) return false;
-    for (unsigned i = 0; i < base().hart_count(); ++i) // a gang would have its ranks promoted
+    const unsigned missing = sys::cores_missing_lately();
+    if (missing == 0) return false;
+    unsigned asleep = 0;
+    for (unsigned i = 0; i < base().hart_count(); ++i) { // a gang would have its ranks promoted
         if (slots_[i].range.load(std::memory_order_relaxed) & slot::gang) return false;
+        asleep += slots_[i].naps.load(std::memory_order_relaxed);
+    }
+    if (asleep >= missing) return false;
     const std::uint64_t before = own.range.load(std::memory_order_relaxed);
+    own.naps.store(true, std::memory_order_relaxed);
     core::note_asleep();
     sys::nap(nap_ns);
     core::note_awake();
+    own.naps.store(false, std::memory_order_relaxed);
     const std::uint64_t after = own.range.load(std::memory_order_relaxed);
     const std::uint32_t begun = slot::regions_between(before, after);
     if ((slot::count(after) != 0 && begun <= 1) || has_calls(k)) own.missed_at = sys::ticks();

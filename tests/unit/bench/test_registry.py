@@ -1,14 +1,17 @@
 """The registry is well formed, and holds every promise of the project about nested regions."""
 import fnmatch
+import os
 import unittest
 
 import harness_path
 from harness.bars import KINDS
-from harness.machine import distribution, processor_name
+from harness.machine import distribution, processor_name, processors
 from harness.libraries import library_of
 from harness.registry import SUITES
+from harness.registry_scaling import SCALING_SUITES
 
 CASES = [case for suite in SUITES.values() for case in suite.cases]
+BY_LIBRARY = [*SUITES["threads"].cases, *SUITES["scaling-threads"].cases]  # each library has a program of its own
 PROMISES = {
     "flat-2": {("ratio_at_most", "libgomp-default", 1.05)},
     "flat-8": {("times_faster", "libgomp-default", 25)},
@@ -72,14 +75,14 @@ class Registry(unittest.TestCase):
 
     def test_every_program_has_its_source(self):
         for case in CASES:
-            if not case.program.startswith("/") and case not in SUITES["threads"].cases:
+            if not case.program.startswith("/") and case not in BY_LIBRARY:
                 here = harness_path.REPOSITORY / "bench" / case.program
                 example = harness_path.REPOSITORY / "examples" / "pthreads" / here.name
                 sources = [here.with_suffix(".cpp"), *([here.with_suffix(".c"), example.with_suffix(".c")] if here.parent.name == "posix" else [])]
                 self.assertTrue(any(source.is_file() for source in sources), case.program)
 
     def test_every_library_has_its_source_in_every_workload_that_lists_it(self):
-        for case in SUITES["threads"].cases:
+        for case in BY_LIBRARY:
             for contender in case.contenders:
                 library = library_of(contender)
                 ending = {"go": "go", "rayon": "rs"}.get(library, "cpp")
@@ -128,7 +131,25 @@ class Registry(unittest.TestCase):
             self.assertEqual(found[name], promises, name)
 
 
+class Scaling(unittest.TestCase):
+    def test_a_row_has_as_many_workers_as_cores(self):
+        for name in ("scaling-threads", "scaling-openmp"):
+            for case in SUITES[name].cases:
+                self.assertIn(str(case.cores), case.arguments, case.name)
+
+    def test_each_curve_has_a_point_for_each_number_of_cores(self):
+        for suite in SCALING_SUITES.values():
+            for title in {case.group for case in suite.cases}:
+                cores = [case.cores for case in suite.cases if case.group == title]
+                self.assertEqual(cores, [number for number in (1, 2, 4, 8, 16, 32, 64) if number >= cores[0]], title)
+
+
 class Machine(unittest.TestCase):
+    def test_processors_are_those_that_this_process_may_use(self):
+        mine = os.sched_getaffinity(0)
+        self.assertEqual({int(number) for number in processors(len(mine)).split(",")}, mine)
+        self.assertEqual(len(processors(1).split(",")), 1)
+
     def test_the_processor_is_named(self):
         self.assertEqual(processor_name("processor: 0\nmodel name\t: A Processor\n"), "A Processor")
         self.assertTrue(processor_name(""))

@@ -33,6 +33,12 @@ class Figures(unittest.TestCase):
         self.assertEqual(report.cell(Outcome(failures=["crash"])), "failed: crash")
         self.assertEqual(report.cell(None), "–")
 
+    def test_what_was_measured_elsewhere_is_shown_as_it_was_there(self):
+        text = report.as_json(SUITE, results(), {"machine": "another one"})
+        again, conditions = report.from_json(text)
+        self.assertEqual(conditions, {"machine": "another one"})
+        self.assertEqual(again, results())
+
     def test_a_cell_says_when_most_of_its_runs_were_disturbed(self):
         self.assertEqual(report.cell(Outcome(values=[2.0, 2.0, 2.0], disturbed=2)), "2.00 ~")
         self.assertEqual(report.cell(Outcome(values=[2.0, 2.0, 2.0], disturbed=1)), "2.00")

@@ -4,7 +4,7 @@ from pathlib import Path
 from unittest import mock
 
 import harness_path  # noqa: F401
-from harness import session
+from harness import machine, session
 from harness.model import Case, Contender, Run, Variant
 from harness.session import Outcome, Session, Settings, values_of
 
@@ -141,6 +141,13 @@ class Commands(SessionCase):
         self.run_session(lambda variant, command: commands.append(command) or self.table(variant, command), [ours], case, repeats=3,
                          quick=True, prefix=["nice"])
         self.assertEqual(commands[0], ["nice", "/build/bench/fib/comity", "--workers", "2", "--technique", "sc", "--short", "1"])
+
+    def test_a_row_for_some_cores_is_bound_to_them(self):
+        commands = []
+        case = Case("row", "", "group", "fib", [], ("comity",), sampled=False, fixed_variant=True, cores=1)
+        ours = Contender("comity", "Comity", [Variant("run", {"V": "run"})])
+        self.run_session(lambda variant, command: commands.append(command) or self.table(variant, command), [ours], case)
+        self.assertEqual(commands[0], ["taskset", "-c", machine.processors(1), "/build/bench/fib"])
 
 
 class Disturbed(SessionCase):

@@ -61,7 +61,7 @@ TEST(core_demand, is_high_where_it_cannot_be_told) {
                              "a b c d e", "0.00 0.00 0.00 0/0 0"})
         EXPECT_TRUE(are_more_runnable(text, 2)) << text;
     EXPECT_EXIT(std::_Exit(are_cores_short() ? 0 : 1), testing::ExitedWithCode(0), ""); // nobody watches
-    EXPECT_EXIT(std::_Exit(have_cores_been_short() ? 1 : 0), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(std::_Exit(static_cast<int>(cores_missing_lately())), testing::ExitedWithCode(0), "");
 }
 
 TEST(core_demand, is_high_while_more_threads_compute_than_there_are_cores) {
@@ -77,7 +77,8 @@ TEST(core_demand, is_high_while_more_threads_compute_than_there_are_cores) {
     for (bool seen = false; !seen;) seen = are_cores_short();
     const cpu_limits limits = read_cpu_limits();
     const bool is_told = limits.quota_thousandths == 0 && limits.affinity >= limits.online;
-    for (bool seen = !is_told; !seen;) seen = have_cores_been_short();
+    // Of twice as many threads as there are cores that compute, one for each core has none.
+    for (bool seen = !is_told; !seen;) seen = cores_missing_lately() >= limits.online;
     over = true;
     for (std::thread &t : busy) t.join();
 }
