@@ -91,8 +91,8 @@ def read_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--programs", type=Path, metavar="DIR", help="folder of the benchmark programs (default: BUILD/bench)")
     parser.add_argument("--called-as", default="bench/run", help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON there as well")
-    parser.add_argument("--from", type=Path, action="append", default=[], dest="files", metavar="FILE", help="measure nothing: take what --json wrote, on "
-                        "another machine perhaps; several files of one suite are put together")
+    parser.add_argument("--from", type=Path, action="append", default=[], dest="files", metavar="FILE", help="measure nothing and show what --json wrote, on "
+                        "another machine perhaps; several files of one suite are put together; with --write for the page")
     parser.add_argument("--write", action=argparse.BooleanOptionalAction, help="rewrite the page, plot and results, or do not")
     parser.add_argument("--no-download", action="store_true", help="do not fetch a second version of libomp to compare with")
     parser.add_argument("--patience", type=float, default=3, metavar="S", help="seconds to wait for a quiet machine before each run; "
@@ -202,9 +202,10 @@ def read_measured(files: Sequence[Path]) -> Tuple[report.Results, Dict[str, str]
     for file in files:
         try:
             more, its = report.from_json(file.read_text())
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             fail(f"--from {file}: not what --json writes: {error}")
-        results.update(more)
+        for name, outcomes in more.items():
+            results.setdefault(name, {}).update(outcomes)
         conditions = conditions or its
     return results, conditions
 
@@ -215,7 +216,9 @@ def show_measured(suite: Suite, given: argparse.Namespace) -> int:
     shown = replace(suite, cases=[case for case in suite.cases if case.name in results])
     if not shown.cases:
         fail(f"--from: nothing there is of the suite {suite.name}")
-    contenders = CONTENDERS[suite.name](given.build.resolve(), given.programs.resolve(), False, say)
+    here = CONTENDERS[suite.name](given.build.resolve(), given.programs.resolve(), False, say)
+    absent = [name for outcomes in results.values() for name in outcomes if name not in here]  # they were built there
+    contenders = {**here, **{name: Contender(name, name, []) for name in absent}}
     print("\n" + report.terminal_report(shown, contenders, results))
     if given.write:
         write_documents(shown, contenders, results, conditions)
@@ -231,7 +234,7 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
         return 0
     cases = select(suite, given.only, given.quick)
     if not cases:
-        fail(f"no case matches {given.only}; see --list")
+        fail(f"no case for {CORES} cores matches {given.only}; see --list")
     build, programs = given.build.resolve(), given.programs.resolve()
     contenders = CONTENDERS[suite.name](build, programs, not given.no_download, say)
     if given.contenders:

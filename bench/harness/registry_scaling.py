@@ -88,6 +88,7 @@ def _suite(word: str, title: str, panels: dict, explanation: str) -> Suite:
 
 SCALING_SUITES = {suite.name: suite for suite in (
     _suite("threads", "Scaling: user-level threads", THREADS, "Contenders and programs are those of *User-level threads*."),
-    _suite("openmp", "Scaling: OpenMP", OPENMP, "gcc's binaries; *best* is the fastest wait policy and, for libomp, version and ABI."),
+    _suite("openmp", "Scaling: OpenMP", OPENMP, "gcc's binaries; *best* is the fastest wait policy; libomp is the newest version that is there. Where a process may not use all cores Comity's idle harts do not "
+           "know whether others want theirs, and sleep sooner."),
     _suite("posix", "Scaling: POSIX threads", POSIX, "The programs of *POSIX threads on Comity* in their fine-grained form."),
 )}

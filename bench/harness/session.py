@@ -156,7 +156,7 @@ class Session:
     def _command(self, case: Case, variant: Variant) -> List[str]:
         rate = ["--rate", f"{self.settings.loop_rate:.9f}"] if case.needs_rate and self.settings.loop_rate > 0 else []
         bound = ["taskset", "-c", machine.processors(case.cores)] if case.cores else []
-        return [*self.settings.prefix, *bound, *variant.wrapper, self._program(case, variant), *case.arguments, *variant.arguments, *rate]
+        return [*bound, *self.settings.prefix, *variant.wrapper, self._program(case, variant), *case.arguments, *variant.arguments, *rate]
 
     def _program(self, case: Case, variant: Variant) -> str:
         if case.program.startswith("/"):

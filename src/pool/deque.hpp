@@ -58,7 +58,7 @@ public:
         bottom_.store(b + 1, std::memory_order_release); // release[deque-bottom]
         return true;
     }
-    // May thieves see an item? Exact for the owner, a hint for others. Without thieves nobody asks.
+    // May thieves see an item? Exact for the owner, a hint for others. Where there are none (`shared`): of no meaning.
     [[gnu::always_inline]] bool has_public() const noexcept {
         return top_.load(std::memory_order_relaxed) < split_.load(std::memory_order_relaxed);
     }

@@ -57,7 +57,7 @@ constexpr core::unit_hooks unit_callbacks{
 // After this time a hart goes where it is waited for.
 constexpr std::uint64_t quantum_us = 1000;
 
-bool other_work(core::sched *s) noexcept { return static_cast<work_stealing *>(s)->sees_work(core::current_carrier()); }
+bool other_work(core::sched *s) noexcept { return static_cast<work_stealing *>(s)->has_work(core::current_carrier()); }
 
 void unblock_all(core::sched *s, context *first) noexcept {
     core::unblock_in_lists(first, [s](context *head, context *tail, unsigned n) noexcept {
@@ -241,10 +241,11 @@ void work_stealing::child_wants(core::sched *child) noexcept {
 // What other harts keep for themselves does not count.
 bool work_stealing::has_work(const carrier *k) noexcept { return core::home_ready(k, this) || has_queued(work_of(k)); }
 
-// The same without a look at where other harts push and pop: each look there takes a line away from who writes it every
-// few nanoseconds, and what a hart has pushed it shows by itself, unless thieves have taken all that it showed since.
+// The same for who looks again and again: without a look at where other harts push and pop, since each takes a line
+// away from who writes it every few nanoseconds. What a hart has pushed it shows, unless thieves have taken all that it
+// showed since.
 bool work_stealing::sees_work(const carrier *k) noexcept {
-    return core::home_ready(k, this) || has_queued(work_of(k), false);
+    return core::home_ready(k, this) || has_queued(work_of(k), alone());
 }
 
 bool work_stealing::has_queued(const slot *own, bool looks_closely) noexcept {
@@ -284,24 +285,19 @@ void work_stealing::unlink(slot &s, context *before, const context *c) noexcept 
 // Different from time to time, for the choice among those that are equally near.
 static unsigned some_number() noexcept { return static_cast<unsigned>(sys::ticks() * 0x9e3779b97f4a7c15U >> 40); }
 
-// First what others show; looks_closely: then what they do not (sees_work).
-unit *work_stealing::steal_fresh(carrier *k, bool own_too, bool looks_closely) noexcept {
+unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id), from = core::is_chaos() ? core::chaos_random() % harts
                                                                        : victims_       ? some_number()
                                                                                         : own + 1;
-    for (const bool closely : {false, true}) {
-        for (unsigned i = 0; i < harts; ++i) {
-            slot &victim = slots[victims_ ? victims_->at(own, i, from) : (from + i) % harts];
-            const bool is_own = &victim == work_of(k);
-            if (is_own ? !own_too || victim.fresh.empty() : closely ? victim.fresh.empty() : !victim.fresh.has_public())
-                continue;
-            if (is_own) victim.fresh.publish();
-            if (unit *u = victim.fresh.steal()) {
-                ++k->count.steals;
-                return u;
-            }
+    for (unsigned i = 0; i < harts; ++i) {
+        slot &victim = slots[victims_ ? victims_->at(own, i, from) : (from + i) % harts];
+        const bool is_own = &victim == work_of(k);
+        if (victim.fresh.empty() || (!own_too && is_own)) continue;
+        if (is_own) victim.fresh.publish();
+        if (unit *u = victim.fresh.steal()) {
+            ++k->count.steals;
+            return u;
         }
-        if (!looks_closely) break;
     }
     return nullptr;
 }
@@ -386,7 +382,6 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
         core::resume(k, c);
     };
     bool searched = false; // then nobody was called for what is here
-    const bool is_root = parent == &base();
     for (patience left;;) {
         settle(own);
         if (in_order())
@@ -397,8 +392,7 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
             core::go_home(k, this);
         }
         if (context *c = take_ready(slots[harts])) resume(c);
-        // Under chaos there may be own ones, too.
-        if (unit *u = steal_fresh(k, true, searched || !is_root)) return run(u);
+        if (unit *u = steal_fresh(k, true)) return run(u); // under chaos there may be own ones, too
         if (core::sched *child = children_.pick()) {
             if (searched) call_for_more(own);
             core::enter(k, child);
@@ -436,7 +430,7 @@ void work_stealing::look_beyond(carrier *k) noexcept {
         default:
             // The hart's own oldest one now and then, or ever newer ones would keep it waiting.
             if (unit *u = take_spare()) return u->run(u, k);
-            if (unit *u = steal_fresh(k, turn % turns_at_home == turns_at_home - 1, true)) return u->run(u, k);
+            if (unit *u = steal_fresh(k, turn % turns_at_home == turns_at_home - 1)) return u->run(u, k);
         }
     }
 }
@@ -509,12 +503,11 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     searchers_.fetch_add(1, std::memory_order_relaxed);
     base().searches(+1);
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
-    const unsigned looks = 8 * harts; // as many harts may look
-    for (unsigned i = 1; !(i % 16 == 0 && sys::ticks() - from > most); ++i) {
+    const unsigned close_looks = 8 * harts; // so many turns apart: the more harts search, the rarer each looks closely
+    for (unsigned i = 0; !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
         core::look_for_input(i);
-        if (sees_work(k) || (i % looks == 0 && has_work(k)) || closing_.load(std::memory_order_relaxed) ||
-            base().pressed())
-            break;
+        const bool found = i % close_looks == 0 ? has_work(k) : sees_work(k);
+        if (found || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
         in_order() ? wait_between_looks(*work_of(k)) : sys::cpu_relax();
     }
     base().searches(-1);

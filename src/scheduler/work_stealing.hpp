@@ -71,7 +71,7 @@ private:
     ~work_stealing();
     context *take_ready(slot &s) noexcept;
     static void unlink(slot &s, context *before, const context *c) noexcept;
-    unit *steal_fresh(carrier *k, bool own_too, bool looks_closely) noexcept;
+    unit *steal_fresh(carrier *k, bool own_too) noexcept;
     context *steal_ready(carrier *k, unsigned from = 0) noexcept;
     void ask_for_harts(unsigned n) noexcept;
     bool should_give_way(carrier *k) noexcept;

@@ -357,10 +357,11 @@ team::outcome team::linger(carrier *k) noexcept {
 }
 
 // Where other processes want the cores, a hart that spins for the next region takes one from who would work, and one
-// that has a rank of it may lose its core in the middle, for milliseconds. So as many as cores are missing sleep a
-// little instead, present as ever: the master takes the ranks back that he dealt to it. Ranks that wait for each other
-// in their own way cannot be run by one hart: if a region has begun meanwhile and no other after it, and still has
-// ranks here, it waited for this hart, which then does not sleep for a while. True: regions went on meanwhile.
+// that has a rank of it may lose its core in the middle, for milliseconds. So some, never more than cores are missing,
+// sleep a little instead, present as ever: the master takes the ranks back that he dealt to them. Ranks that wait for
+// each other in their own way cannot be run by one hart: if a region has begun meanwhile and no other after it, and
+// still has ranks here, it waited for this hart, which then does not sleep for a while. True: regions went on
+// meanwhile.
 bool team::nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept {
     constexpr std::uint64_t after_miss_us = 20'000;
     constexpr std::int64_t nap_ns = 400'000;

@@ -44,8 +44,8 @@ struct alignas(64) slot {
     void *last_arg = nullptr;
     std::uint64_t came_at = 0;
     bool insisted = false;
-    std::uint64_t missed_at = 0; // ticks: a region waited while the hart napped
-    std::atomic<bool> naps{false};
+    std::uint64_t missed_at = 0;   // ticks: a region waited while the hart napped
+    std::atomic<bool> naps{false}; // read by others, where cores are short
     // Written by the owner, read by masters at each start: the hart is in this team; it is in the team or below it,
     // and looks at all offers before it goes (of topmost teams); where it runs ranks of this team (places.cpp).
     alignas(64) std::atomic<bool> present{false};
