@@ -158,14 +158,14 @@ def run_together(cases: Sequence[Case]) -> List[List[Case]]:
     return list(groups.values())
 
 
-def measure_all(session: Session, cases: Sequence[Case]) -> Tuple[report.Results, List[float]]:
+def measure_all(session: Session, suite: Suite) -> Tuple[report.Results, List[float]]:
     """What the cases gave, and a cache line's time before each row."""
     results: report.Results = {}
     transfers: List[float] = []
-    groups = run_together(cases)
+    groups = run_together(suite.cases)
     for number, group in enumerate(groups, 1):
         transfers += measure_transfer(session.settings.programs)
-        title = group[0].title if len(group) == 1 else f"{group[0].group}: {len(group)} rows"
+        title = suite.name_of(group[0]) if len(group) == 1 else f"{group[0].group}: {len(group)} rows"
         say(f"{number}/{len(groups)} {title}")
         results.update(session.measure(group))
         for case in group:
@@ -246,14 +246,14 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     settings = Settings(programs, given.repeats, given.quick, rate, instructions.available(), given.prefix, given.patience)
     if not settings.count_instructions:
         say("perf may not count instructions here, so they are left out")
-    results, transfers = measure_all(Session(settings, contenders, say, NOW.show), cases)
+    shown = replace(suite, cases=cases)
+    results, transfers = measure_all(Session(settings, contenders, say, NOW.show), shown)
     NOW.clear()
     between_cores = {"a cache line from core to core": machine.describe_transfers(transfers)}
     conditions.update(between_cores)
     for line in machine.as_lines(between_cores):
         print(line)
 
-    shown = replace(suite, cases=cases)
     print("\n" + report.terminal_report(shown, contenders, results))
     if given.json:
         given.json.write_text(report.as_json(shown, results, conditions))

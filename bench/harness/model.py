@@ -96,6 +96,10 @@ class Suite:
     least_cores: int = 1  # of a machine that the suite makes sense on
     has_dots: bool = True  # a plot of each row's ratios; False: its curves say it all
 
+    def name_of(self, case: Case) -> str:
+        """Its title, with its table's where others have the same."""
+        return case.title if sum(one.title == case.title for one in self.cases) == 1 else f"{case.group}: {case.title}"
+
 
 def is_subject(contender: str) -> bool:
     """Whether it is one of ours: what we promise is judged of these."""

@@ -170,12 +170,12 @@ def terminal_report(suite: Suite, contenders: Mapping[str, Contender], results: 
     return "\n".join([*parts, tally_text(tally(suite, results))])
 
 
-def variants_line(case: Case, outcomes: Mapping[str, Outcome]) -> str:
+def variants_line(title: str, outcomes: Mapping[str, Outcome]) -> str:
     chosen = [f"{name} {one.variant}" for name, one in outcomes.items() if one.trial]
-    return f"- {case.title}: " + ", ".join(chosen) if chosen else ""
+    return f"- {title}: " + ", ".join(chosen) if chosen else ""
 
 
-def extras_line(case: Case, outcomes: Mapping[str, Outcome]) -> str:
+def extras_line(title: str, outcomes: Mapping[str, Outcome]) -> str:
     parts = []
     for name, one in outcomes.items():
         facts = [f"{key} {figure(sorted(numbers)[len(numbers) // 2])}" for key, numbers in one.extra.items()]
@@ -183,7 +183,7 @@ def extras_line(case: Case, outcomes: Mapping[str, Outcome]) -> str:
             facts.append(f"{figure(one.instructions)} instructions a region")
         if facts:
             parts.append(f"{name} ({', '.join(facts)})")
-    return f"- {case.title}: " + "; ".join(parts) if parts else ""
+    return f"- {title}: " + "; ".join(parts) if parts else ""
 
 
 def markdown_report(suite: Suite, contenders: Mapping[str, Contender], results: Results, conditions: Mapping[str, str],
@@ -202,7 +202,7 @@ def markdown_report(suite: Suite, contenders: Mapping[str, Contender], results: 
     if any("~" in line for line in lines):
         lines += [DISTURBED, ""]
     for heading, maker in (("Best settings found:", variants_line), ("Beside the table:", extras_line)):
-        found = [line for case in suite.cases if case.name in results and case.shown for line in [maker(case, results[case.name])] if line]
+        found = [line for case in suite.cases if case.name in results and case.shown for line in [maker(suite.name_of(case), results[case.name])] if line]
         if found:
             lines += [heading, "", *found, ""]
     return "\n".join(lines).rstrip() + "\n"

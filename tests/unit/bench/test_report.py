@@ -33,6 +33,10 @@ class Figures(unittest.TestCase):
         self.assertEqual(report.cell(Outcome(failures=["crash"])), "failed: crash")
         self.assertEqual(report.cell(None), "–")
 
+    def test_a_row_whose_title_others_have_is_named_with_its_table(self):
+        suite = Suite("scaling", "", [Case("a", "2 cores", "fib", "fib"), Case("b", "2 cores", "uts", "uts"), Case("c", "4 cores", "uts", "uts")])
+        self.assertEqual([suite.name_of(case) for case in suite.cases], ["fib: 2 cores", "uts: 2 cores", "4 cores"])
+
     def test_what_was_measured_elsewhere_is_shown_as_it_was_there(self):
         text = report.as_json(SUITE, results(), {"machine": "another one"})
         again, conditions = report.from_json(text)
