@@ -86,8 +86,10 @@ int team::claim_own(carrier *k) noexcept {
         const std::uint32_t b = slot::begin(r);
         if (own.range.compare_exchange_weak(r, slot::part(r, b + 1, slot::end(r)),
                                             std::memory_order_acq_rel, // acq_rel[team-ranks]
-                                            std::memory_order_relaxed))
+                                            std::memory_order_relaxed)) {
+            own.spread = r & slot::spread_ranks;
             return static_cast<int>(b);
+        }
     }
     return -1;
 }
@@ -103,7 +105,7 @@ int team::steal(carrier *k, bool insists) noexcept {
         const unsigned victim = (from + i) % harts;
         if (victim == own) continue;
         const std::uint64_t r = slots_[victim].range.load(std::memory_order_relaxed);
-        if (slot::count(r) == 0 || (!insists && (r & slot::brief))) continue;
+        if (slot::count(r) == 0 || (!insists && (r & (slot::brief | slot::spread_ranks)))) continue;
         if (is_bound() && !may_take(k, slot::end(r) - 1)) continue;
         if (const int rank = steal_from(slots_[victim], slots_[own]); rank >= 0) {
             ++k->count.steals;
@@ -174,7 +176,7 @@ void team::finish(member *m) noexcept {
     s.last_arg = arg_;
     if (!is_tree) [[unlikely]] // is subtracted at once, but only when the context is saved
         return core::pause(c, member_parks, this);
-    if (const int rank = claim(k, !lingering); rank >= 0)
+    if (const int rank = lingering && s.spread ? claim_own(k) : claim(k, !lingering); rank >= 0)
         return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.
     if (unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished) &&
@@ -211,7 +213,21 @@ void team::resume_master(carrier *k) noexcept {
 
 // ---- What next
 
-bool team::has_work(carrier *k) noexcept { return has_calls(k) || (is_bound() ? has_ranks_for(k) : has_ranks()); }
+bool team::has_work(carrier *k) noexcept {
+    return (has_calls(k) || (is_bound() ? has_ranks_for(k) : has_ranks())) && !each_has_a_hart(k);
+}
+
+// Are as many harts in the team as it has ranks? Then one of them is idle for each rank that waits for one, and who has
+// one keeps it while he waits for the others. Otherwise each that stops leads to others that stop, since what it waits
+// for makes it ready, and so on in every barrier.
+bool team::each_has_a_hart(const carrier *k) const noexcept {
+    if (!lingering || is_bound() || !children_.empty() || core::home_ready(k, this)) return false;
+    const unsigned harts = base().hart_count();
+    unsigned here = 0;
+    for (unsigned i = 0; i < harts && here < last_size; ++i)
+        here += slots_[i].present.load(std::memory_order_relaxed);
+    return here >= last_size;
+}
 
 // Has somebody made something ready for the hart?
 bool team::has_calls(carrier *k) noexcept {
@@ -304,7 +320,7 @@ void team::step(carrier *k, bool child_first) noexcept {
                 core::go_home(k, this);
             }
             if (context *c = pop_ready(k)) core::resume(k, c);
-            if (const int rank = claim(k, insists); rank >= 0) {
+            if (const int rank = own.spread && !insists ? claim_own(k) : claim(k, insists); rank >= 0) {
                 own.came_at = sys::ticks();
                 own.insisted = insists;
                 resume_member(k, static_cast<unsigned>(rank));
@@ -329,9 +345,10 @@ void team::step(carrier *k, bool child_first) noexcept {
 // left there until two looks have found the same ones: then their hart is busy with another one. As long as they are
 // gone by then looks become rare, for each takes away a line that the other hart is about to write.
 team::outcome team::linger(carrier *k) noexcept {
-    const slot &own = slots_[k->carried->id];
-    const std::uint64_t most = core::spin_ticks();
-    std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0, pause = hand_over_ / 2;
+    slot &own = slots_[k->carried->id];
+    const std::uint64_t most = core::spin_ticks(), shortest = hand_over_ / 2,
+                        longest = std::uint64_t{3} * hand_over_ * (base().hart_count() - 1);
+    std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0;
     for (unsigned i = 1;; ++i) {
         if (!own.empty() || has_calls(k)) return outcome::look;
         if (draining_.load(std::memory_order_relaxed) || base().pressed() || base().has_outsider())
@@ -339,12 +356,16 @@ team::outcome team::linger(carrier *k) noexcept {
         sys::cpu_relax();
         if (i % 2 != 0) continue;
         const std::uint64_t now = sys::ticks();
-        if (now - looked > pause) {
+        if (now - looked > (seen != 0 ? hand_over_ : own.look_pause)) {
             std::uint64_t sum = 0;
             const std::uint64_t left = left_by_others(k, sum);
-            if (left != 0 && (left == seen || !(left & slot::brief))) return outcome::insist;
+            if (left != 0 && (left == seen || !(left & (slot::brief | slot::spread_ranks)))) {
+                own.look_pause = shortest;
+                own.spread = false;
+                return outcome::insist;
+            }
             if (sum != last) {
-                pause = std::min<std::uint64_t>(2 * pause, std::uint64_t{3} * hand_over_);
+                own.look_pause = std::clamp(2 * own.look_pause, shortest, longest);
                 from = now;
             }
             seen = left;

@@ -144,13 +144,13 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
 // Rank 0. Who came for others says how long those took, but found nothing of theirs in his caches; where that is why
 // they seem to be worth handing over, this one says better how long the others would have taken here.
 void team::run_own_rank(unsigned ranks) noexcept {
-    const std::uint64_t worth = std::uint64_t{pace().load(std::memory_order_relaxed)} * (ranks / 2);
-    const bool is_doubtful = lingering && !is_brief_region && worth < 8 * std::uint64_t{hand_over_};
+    const bool is_doubtful =
+        lingering && !is_brief_region && is_brief(pace().load(std::memory_order_relaxed) / 8, ranks - 1);
     const std::uint64_t from = is_doubtful ? sys::ticks() : 0;
     body_(arg_, 0);
     if (!is_doubtful) return;
     const std::uint64_t taken = sys::ticks() - from + hand_over_ / 8; // with a switch
-    if (taken * (ranks / 2) < hand_over_) pace().store(static_cast<std::uint32_t>(taken), std::memory_order_relaxed);
+    if (is_brief(taken, ranks - 1)) pace().store(static_cast<std::uint32_t>(taken), std::memory_order_relaxed);
 }
 
 // The hart comes under this team: a lingering one stays registered between its regions.
@@ -210,14 +210,16 @@ void team::close() noexcept {
 void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     const bool is_gang = kind == region_kind::gang;
+    const std::uint32_t here = lingering ? sched::harts_of(account.load(std::memory_order_relaxed)) : 0;
+    sharers_ = std::max(here, 2U);
     is_brief_region = !is_gang && is_brief(ranks - 1);
-    const std::uint64_t none =
+    std::uint64_t none =
         slot::no_ranks_of(++regions_) | (is_gang ? slot::gang : 0) | (is_brief_region ? slot::brief : 0);
     unsigned end = ranks;
-    if (lingering && is_tree && !is_gang && !is_brief_region &&
-        sched::harts_of(account.load(std::memory_order_relaxed)) > 1) {
+    if (is_tree && !is_gang && !is_brief_region && here > 1) {
         unsigned others = 0;
         for (unsigned i = 0; i < harts; ++i) others += i != own && slots_[i].present.load(std::memory_order_relaxed);
+        if (ranks <= others + 1) none |= slot::spread_ranks;
         for (unsigned i = harts; i-- > 0 && others != 0;) {
             if (i == own || !slots_[i].present.load(std::memory_order_relaxed)) continue;
             const unsigned share = end / (others + 1);
@@ -301,12 +303,14 @@ void team::join(context *c) noexcept {
     // The first looks are at the one word alone: others' slots are lines that the other harts write now, and who spins
     // takes up a short region's rank sooner than we can take it away.
     const std::uint64_t most = core::spin_ticks();
+    const std::uint64_t patience = lingering ? hand_over_ * (1 + base().hart_count() / 2) : 0;
     std::uint64_t from = 0, looked = 0, seen = 0;
     for (unsigned i = 1; unfinished_.load(std::memory_order_acquire) != 0; ++i) { // acquire[team-join]
         if (alone || i % 16 == 0) {
-            if (!alone && switch_to_other(c, master_waits, this)) return;
             const std::uint64_t now = sys::ticks();
             if (from == 0) from = looked = now;
+            const bool helps = !alone && now - from >= patience;
+            if (helps && switch_to_other(c, master_waits, this)) return;
             bool stalls = false; // somebody else's ranks, as in linger
             if (!alone && now - looked > 2 * hand_over_) {
                 std::uint64_t found = 0;
@@ -315,7 +319,7 @@ void team::join(context *c) noexcept {
                 seen = found;
                 looked = now;
             }
-            if (alone || has_work(k) || stalls || now - from > most) {
+            if (alone || (helps && has_work(k)) || stalls || now - from > most) {
                 core::pause(c, master_parks, this);
                 return;
             }

@@ -7,6 +7,7 @@
 #include "model/spmd/scheduler.hpp"
 #include "model/spmd/team.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -26,7 +27,7 @@ struct member {
 // What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half
 // from the back.
 struct alignas(64) slot {
-    // Bits 0-23 begin, 24-47 end, 48-61 which region (the low bits of its number), 62 and 63 its kind; empty when
+    // Bits 0-23 begin, 24-47 end, 48-60 which region (the low bits of its number), 61 to 63 its kind; empty when
     // begin >= end.
     // Changed by compare-exchange: the master fills it at the start of a region, harts take ranks out. A hart that
     // steals marks its own, empty slot `stealing` before, so that the master leaves it alone until the booty is in.
@@ -44,7 +45,9 @@ struct alignas(64) slot {
     void *last_arg = nullptr;
     std::uint64_t came_at = 0;
     bool insisted = false;
-    std::uint64_t missed_at = 0;   // ticks: a region waited while the hart napped
+    std::uint64_t missed_at = 0; // ticks: a region waited while the hart napped
+    std::uint64_t look_pause = 0; // ticks: how long it lingers until it looks at others' slots
+    bool spread = false;          // of its region's ranks each hart was dealt one at most
     std::atomic<bool> naps{false}; // read by others, where cores are short
     // Written by the owner, read by masters at each start: the hart is in this team; it is in the team or below it,
     // and looks at all offers before it goes (of topmost teams); where it runs ranks of this team (places.cpp).
@@ -62,6 +65,8 @@ struct alignas(64) slot {
     static constexpr std::uint64_t gang = std::uint64_t{1} << 63;
     // The ranks are so short that their hart has run them sooner than another one could help (team::is_brief).
     static constexpr std::uint64_t brief = std::uint64_t{1} << 62;
+    // No hart was dealt more than one rank of the region: who ends one leaves the others to those who have them.
+    static constexpr std::uint64_t spread_ranks = std::uint64_t{1} << 61;
 
     static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r) & 0xffffff; }
     static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 24) & 0xffffff; }
@@ -70,11 +75,12 @@ struct alignas(64) slot {
     static std::uint64_t part(std::uint64_t r, std::uint32_t b, std::uint32_t e) noexcept {
         return (r & ~((std::uint64_t{1} << 48) - 1)) | std::uint64_t{e} << 24 | b;
     }
-    // How many regions later than that of `before` is that of `after`, modulo 16,384.
+    // How many regions later than that of `before` is that of `after`, modulo 8,192.
     static std::uint32_t regions_between(std::uint64_t before, std::uint64_t after) noexcept {
-        return static_cast<std::uint32_t>((after >> 48) - (before >> 48)) & 0x3fff;
+        return static_cast<std::uint32_t>((after >> 48) - (before >> 48)) & region_bits;
     }
-    static std::uint64_t no_ranks_of(std::uint32_t region) noexcept { return std::uint64_t{region & 0x3fff} << 48; }
+    static constexpr std::uint32_t region_bits = 0x1fff;
+    static std::uint64_t no_ranks_of(std::uint32_t region) noexcept { return std::uint64_t{region & region_bits} << 48; }
     static void set(std::atomic<bool> &flag, bool is) noexcept {
         if (flag.load(std::memory_order_relaxed) != is) flag.store(is, std::memory_order_relaxed);
     }
@@ -206,6 +212,7 @@ public:
     static constexpr std::uint32_t longest_pace = 64; // times hand_over_: what takes longer is no different
     std::atomic<std::uint32_t> pace_[codes];
     std::uint32_t hand_over_ = 0;
+    std::uint32_t sharers_ = 2; // harts that would share a region, as far as is known at its start: 2 or more
     std::atomic<bool> any_promoted_{false}; // in this region
     std::uint64_t last_progress_ = 0;       // the watch's
     unsigned still_ = 0;                    // the watch's: looks for which it has been so
@@ -238,15 +245,19 @@ private:
     static void promoted_ends(void *argument);
     bool has_ranks() const noexcept;
     bool has_calls(carrier *k) noexcept;
+    bool each_has_a_hart(const carrier *k) const noexcept;
     enum class outcome : std::uint8_t { leave, look, insist };
     outcome linger(carrier *k) noexcept;
     bool nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept;
     std::uint64_t left_by_others(const carrier *k, std::uint64_t &sum) noexcept;
     std::atomic<std::uint32_t> &pace() noexcept { return pace_[code_.load(std::memory_order_relaxed)]; }
-    // So many ranks of this region are done sooner by the hart that has them than if another one took half of them.
-    bool is_brief(std::uint32_t ranks) noexcept {
-        return std::uint64_t{pace().load(std::memory_order_relaxed)} * ((ranks + 1) / 2) < hand_over_;
+    // So many ranks besides one, which take `each`, are done sooner by the hart that has them all than if the harts that
+    // are here shared them: what that saves is less than what it takes to hand them over, to one hart after the other.
+    bool is_brief(std::uint64_t each, std::uint32_t ranks) const noexcept {
+        const std::uint32_t harts = std::min(sharers_, ranks + 1), share = (ranks + harts) / harts;
+        return each * (ranks + 1 - share) < std::uint64_t{hand_over_} * (harts + 1) / 3;
     }
+    bool is_brief(std::uint32_t ranks) noexcept { return is_brief(pace().load(std::memory_order_relaxed), ranks); }
     void note_pace(slot &own, std::uint32_t ended) noexcept;
     team *around() const noexcept;      // null: another scheduler
     bool is_outermost() const noexcept; // no other team is above it

@@ -1,13 +1,19 @@
-// The barrier of a team: a count of those who are here and a generation that changes when it opens. Ranks that wait run
+// The barrier of a team: counts of those who are here and a generation that changes when it opens. Ranks that wait run
 // tasks. Protocol and proof: README.md, "Barrier".
 #include "personality/openmp/region.hpp"
 #include "personality/openmp/region_memory.hpp"
+
+#include <algorithm>
 
 namespace comity::openmp {
 
 std::atomic<const void *> taskless[remembered_functions];
 
 namespace {
+
+// Each group of so many ranks counts in a line of its own; who is the last of them arrives for all. All in one line
+// would wait for it one after the other.
+constexpr unsigned ranks_in_group = 4;
 
 void open_barrier(team *tm) noexcept {
     if (tm->loop_cancelled.load(std::memory_order_relaxed)) [[unlikely]]
@@ -20,11 +26,27 @@ void open_barrier(team *tm) noexcept {
 
 } // namespace
 
-bool count_arrival(team *tm) noexcept {
-    // acq_rel[barrier-arrive]: the last one sees what the others did, and passes it on by opening.
-    if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != tm->size) return false;
+bool count_arrival(const thread *t) noexcept {
+    team *tm = t->team;
+    unsigned expected = tm->size;
+    // acq_rel[barrier-arrive]: the last one sees what the others did, and passes it on, in the end by opening.
+    if (expected > ranks_in_group) {
+        const unsigned first = t->rank - t->rank % ranks_in_group;
+        std::atomic<unsigned> &group = tm->threads[first]->group_arrived;
+        if (group.fetch_add(1, std::memory_order_acq_rel) + 1 != std::min(ranks_in_group, expected - first))
+            return false;
+        group.store(0, std::memory_order_relaxed);
+        expected = (expected + ranks_in_group - 1) / ranks_in_group;
+    }
+    if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != expected) return false;
     open_barrier(tm);
     return true;
+}
+
+void forget_arrivals(team *tm) noexcept {
+    tm->arrived.store(0, std::memory_order_relaxed);
+    for (unsigned i = 0; i < tm->size; i += ranks_in_group)
+        tm->threads[i]->group_arrived.store(0, std::memory_order_relaxed);
 }
 
 bool barrier_or_cancel(thread *t) noexcept {
@@ -36,7 +58,7 @@ bool barrier_or_cancel(thread *t) noexcept {
     }
     const unsigned generation = tm->generation.load(std::memory_order_relaxed);
     if (tm->cancelled.load(std::memory_order_relaxed)) return true;
-    const bool opens = (!t->made_tasks || arrive_with_tasks(t)) && count_arrival(tm);
+    const bool opens = (!t->made_tasks || arrive_with_tasks(t)) && count_arrival(t);
     for (;;) {
         if (pauses(t)) {
             pass_a_moment();

@@ -193,7 +193,7 @@ bool tidy(team *tm, thread *first) noexcept {
             t->implicit.group = nullptr;
         }
         tm->singles = tm->singles_taken.load(std::memory_order_relaxed);
-        tm->arrived.store(0, std::memory_order_relaxed);
+        forget_arrivals(tm);
         tm->cancelled.store(false, std::memory_order_relaxed);
         reset_ring(tm);
     }

@@ -2,6 +2,7 @@
 #include "personality/openmp/task.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -77,13 +78,17 @@ void finish_in_group(thread *t, const task *what) noexcept {
         wake(owner);
 }
 
+const thread *rank_of(const task *implicit) noexcept {
+    return reinterpret_cast<const thread *>(reinterpret_cast<const char *>(implicit) - offsetof(thread, implicit));
+}
+
 // The task and all its descendants are done; its parent keeps it, or it is implicit. Goes on with those for whom this
 // was the last.
 void release(thread *t, task *what) noexcept {
     for (;;) {
         task *parent = what->parent_task();
         if (!parent) {
-            (void)count_arrival(what->team);
+            (void)count_arrival(rank_of(what));
             return;
         }
         if (counts_in_group(what)) finish_in_group(t, what);

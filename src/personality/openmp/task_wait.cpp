@@ -366,16 +366,16 @@ void leave_barrier_with_tasks(thread *t) noexcept {
 void finish_tasks(thread *t) noexcept {
     team *tm = t->team;
     const unsigned generation = tm->generation.load(std::memory_order_relaxed);
-    tm->arrived.store(0, std::memory_order_relaxed);
+    forget_arrivals(tm);
     for (unsigned i = 0; i < tm->size; ++i) {
         thread *rank = tm->threads[i];
         task_count &children = rank->implicit.children;
         if (rank->tasks.gone ? children.has_left_idle() : children.is_idle(rank->implicit.mine)) {
-            count_arrival(tm);
+            count_arrival(rank);
         } else if (!rank->tasks.gone) {
             rank->implicit.runner.store(nullptr, std::memory_order_relaxed);
             rank->tasks.gone = true;
-            if (children.leave(rank->implicit.mine)) count_arrival(tm);
+            if (children.leave(rank->implicit.mine)) count_arrival(rank);
         }
     }
     for (;;) {

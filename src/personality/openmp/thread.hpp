@@ -68,6 +68,8 @@ struct alignas(64) thread {
     std::uint8_t next_bind = 0;          // proc_bind of the construct that follows, as `next`
     bool next_is_listed = false;         // the ABI has a num_threads_clause for it
 
+    alignas(64) std::atomic<unsigned> group_arrived{0}; // at the barrier, of the group of ranks that begins with this
+
     alignas(64) std::byte block_header[16]; // as an explicit task has: its fields are in lines by who writes them
     openmp::task implicit;
     ompt::task_info *tool = nullptr;   // of the implicit task, for a tool
@@ -114,13 +116,15 @@ struct alignas(64) team {
     alignas(64) std::atomic<std::uint64_t> singles_taken{0};
     std::atomic<work_share *> ring{nullptr};
     std::atomic<void *> copyprivate{nullptr};
-    std::atomic<bool> cancelled{false};
     std::atomic<bool> loop_cancelled{false}; // one that has no slot; until the barrier at its end
-    std::atomic<bool> makes_tasks{false};
 
-    alignas(64) std::atomic<unsigned> arrived{0}; // at the barrier
-    std::atomic<unsigned> generation{0};          // of the barrier: how often it opened
+    alignas(64) std::atomic<unsigned> arrived{0}; // at the barrier: ranks, or groups of them
     sync::wait_list idle;                         // ranks in a barrier: for its opening, and for tasks
+
+    // Read all the time by those who wait in a barrier.
+    alignas(64) std::atomic<unsigned> generation{0}; // of the barrier: how often it opened
+    std::atomic<bool> makes_tasks{false};
+    std::atomic<bool> cancelled{false};
 
     alignas(64) team_tasks tasks;
     std::atomic<unsigned> busy{1}; // at a root: threads in the contention group; kept only under a thread limit
