@@ -81,7 +81,7 @@ template <unsigned Harts> struct slots : rl::test_suite<slots<Harts>, Harts> {
         if (!seeded(thief_leaves_no_mark) &&
             !range[own].compare_exchange_strong(mine, stealing, mo_acq_rel, $)) // acq_rel[team-ranks]
             return -1;
-        unsigned rest = 0;
+        unsigned rest = mine;
         int rank = -1;
         unsigned r = range[victim].load(mo_acquire, $); // acquire[team-ranks]
         while (begin(r) < end(r)) {

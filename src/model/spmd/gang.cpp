@@ -49,10 +49,9 @@ void team::promote_member(member *m) noexcept {
 // The master of the region is promoted: it has no hart, and those that have one may be waiting for it. So all the ranks
 // are on kernel threads, and the team is no scheduler in the tree.
 void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
-    body_ = body;
-    arg_ = arg;
+    set_body(body, arg);
     busy = true;
-    master_home_.store(master->home, std::memory_order_relaxed);
+    note_home(master);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     for (unsigned i = 1; i < ranks; ++i) promote_member(members_[i]);
     go_to_place(master->on, 0);

@@ -153,7 +153,7 @@ bool team::has_ranks_for(const carrier *k) const noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     for (unsigned i = 0; i < harts; ++i) {
         const std::uint64_t r = slots_[i].range.load(std::memory_order_relaxed);
-        if (slot::begin(r) < slot::end(r) && (i == own || may_take(k, slot::end(r) - 1))) return true;
+        if (ranks_in(slots_[i]) != 0 && (i == own || may_take(k, slot::end(r) - 1))) return true;
     }
     return false;
 }

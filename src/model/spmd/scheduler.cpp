@@ -87,11 +87,41 @@ int team::claim_own(carrier *k) noexcept {
         if (own.range.compare_exchange_weak(r, slot::part(r, b + 1, slot::end(r)),
                                             std::memory_order_acq_rel, // acq_rel[team-ranks]
                                             std::memory_order_relaxed)) {
-            own.spread = r & slot::spread_ranks;
+            own.is_spread = r & slot::spread;
+            own.code = slot::code_of(r);
             return static_cast<int>(b);
         }
     }
-    return -1;
+    if (!slot::was_dealt(r)) return -1;
+    const int rank = take_spread(own, r);
+    if (rank < 0) return -1;
+    own.is_spread = true;
+    own.code = slot::code_of(r);
+    return rank;
+}
+
+// How many ranks wait in a slot whose word is `r`?
+std::uint32_t team::ranks_in(std::uint64_t r) const noexcept {
+    const std::uint32_t n = slot::count(r);
+    return n == 0 && slot::is_called(r, call_.load(std::memory_order_relaxed)) ? 1 : n;
+}
+
+// Takes a rank of a spread region out of a slot, the taker's or another one; -1: there is none. The region must be that
+// of the slot's word, so it is looked at before and after; who has changed the word since has seen the later one.
+int team::take_spread(slot &from, std::uint64_t &word) noexcept {
+    for (;;) {
+        const std::uint64_t call = call_.load(std::memory_order_acquire); // acquire[team-call]
+        std::uint64_t r = from.range.load(std::memory_order_acquire);     // acquire[team-ranks]
+        core::chaos_point();
+        const bool is_left = slot::count(r) != 0; // as the deal put it there
+        if (!is_left && call_.load(std::memory_order_relaxed) != call) continue;
+        if (!(r & slot::spread) || !(is_left || slot::is_called(r, call))) return -1;
+        const std::uint32_t e = slot::end(r);
+        word = slot::part(is_left ? r : call, e, e);
+        if (from.range.compare_exchange_weak(r, word, std::memory_order_acq_rel, // acq_rel[team-ranks]
+                                             std::memory_order_relaxed))
+            return static_cast<int>(e - 1);
+    }
 }
 
 // Takes the back half of another hart's range, runs its first rank and keeps the others in the own slot, which is
@@ -104,14 +134,17 @@ int team::steal(carrier *k, bool insists) noexcept {
     for (unsigned i = 0; i < harts; ++i) {
         const unsigned victim = (from + i) % harts;
         if (victim == own) continue;
-        const std::uint64_t r = slots_[victim].range.load(std::memory_order_relaxed);
-        if (slot::count(r) == 0 || (!insists && (r & (slot::brief | slot::spread_ranks)))) continue;
+        std::uint64_t r = slots_[victim].range.load(std::memory_order_relaxed);
+        if (ranks_in(r) == 0 || (!insists && (r & (slot::brief | slot::spread)))) continue;
         if (is_bound() && !may_take(k, slot::end(r) - 1)) continue;
-        if (const int rank = steal_from(slots_[victim], slots_[own]); rank >= 0) {
+        const int rank = r & slot::spread ? take_spread(slots_[victim], r) : steal_from(slots_[victim], slots_[own]);
+        if (rank >= 0) {
+            slots_[own].is_spread = false; // it goes on to help
+            slots_[own].code = slot::code_of(r);
             ++k->count.steals;
             return rank;
         }
-        if (!slots_[own].empty()) // the master has just filled it
+        if (ranks_in(slots_[own]) != 0) // the master has just filled it
             return claim(k, insists);
     }
     return -1;
@@ -123,7 +156,7 @@ int team::steal_from(slot &victim, slot &own) noexcept {
         !own.range.compare_exchange_strong(mine, slot::stealing, std::memory_order_acq_rel)) // acq_rel[team-ranks]
         return -1;
     core::chaos_point();
-    std::uint64_t rest = 0;
+    std::uint64_t rest = mine; // its rank may be called again
     int rank = -1;
     std::uint64_t r = victim.range.load(std::memory_order_acquire); // acquire[team-ranks]
     while (slot::begin(r) < slot::end(r)) {
@@ -135,6 +168,7 @@ int team::steal_from(slot &victim, slot &own) noexcept {
                                                std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
             rest = slot::part(r, middle + 1, e);
+            mixed_.store(true, std::memory_order_relaxed); // the master reads it after the rank has ended
             break;
         }
     }
@@ -176,11 +210,11 @@ void team::finish(member *m) noexcept {
     s.last_arg = arg_;
     if (!is_tree) [[unlikely]] // is subtracted at once, but only when the context is saved
         return core::pause(c, member_parks, this);
-    if (const int rank = lingering && s.spread ? claim_own(k) : claim(k, !lingering); rank >= 0)
+    if (const int rank = lingering && s.is_spread ? claim_own(k) : claim(k, !lingering); rank >= 0)
         return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.
-    if (unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished) &&
-        (!master->home || master->home == k)) { // acquire[team-join]
+    if (may_resume_master(k) &&
+        unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished)) { // acquire[team-join]
         s.finished = 0;
         go_to_place(k, 0);
         return core::switch_to(
@@ -200,6 +234,12 @@ bool team::flush(carrier *k) noexcept {
     s.finished = 0;
     core::chaos_point();
     return unfinished_.fetch_sub(n, std::memory_order_acq_rel) == (master_waiting | n); // acq_rel[team-join]
+}
+
+// A root team's master goes on only on his own kernel thread. That is asked first: all harts change the word at which
+// one looks else.
+bool team::may_resume_master(const carrier *k) const noexcept {
+    return lingering ? k->native == master : !master->home || master->home == k;
 }
 
 void team::resume_master(carrier *k) noexcept {
@@ -224,8 +264,7 @@ bool team::each_has_a_hart(const carrier *k) const noexcept {
     if (!lingering || is_bound() || !children_.empty() || core::home_ready(k, this)) return false;
     const unsigned harts = base().hart_count();
     unsigned here = 0;
-    for (unsigned i = 0; i < harts && here < last_size; ++i)
-        here += slots_[i].present.load(std::memory_order_relaxed);
+    for (unsigned i = 0; i < harts && here < last_size; ++i) here += slots_[i].present.load(std::memory_order_relaxed);
     return here >= last_size;
 }
 
@@ -238,7 +277,7 @@ bool team::has_calls(carrier *k) noexcept {
 bool team::has_ranks() const noexcept {
     const unsigned harts = base().hart_count();
     for (unsigned i = 0; i < harts; ++i)
-        if (!slots_[i].empty()) return true;
+        if (ranks_in(slots_[i]) != 0) return true;
     return false;
 }
 
@@ -320,7 +359,7 @@ void team::step(carrier *k, bool child_first) noexcept {
                 core::go_home(k, this);
             }
             if (context *c = pop_ready(k)) core::resume(k, c);
-            if (const int rank = own.spread && !insists ? claim_own(k) : claim(k, insists); rank >= 0) {
+            if (const int rank = own.is_spread && !insists ? claim_own(k) : claim(k, insists); rank >= 0) {
                 own.came_at = sys::ticks();
                 own.insisted = insists;
                 resume_member(k, static_cast<unsigned>(rank));
@@ -350,7 +389,7 @@ team::outcome team::linger(carrier *k) noexcept {
                         longest = std::uint64_t{3} * hand_over_ * (base().hart_count() - 1);
     std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0;
     for (unsigned i = 1;; ++i) {
-        if (!own.empty() || has_calls(k)) return outcome::look;
+        if (ranks_in(own) != 0 || has_calls(k)) return outcome::look;
         if (draining_.load(std::memory_order_relaxed) || base().pressed() || base().has_outsider())
             return outcome::leave;
         sys::cpu_relax();
@@ -359,9 +398,9 @@ team::outcome team::linger(carrier *k) noexcept {
         if (now - looked > (seen != 0 ? hand_over_ : own.look_pause)) {
             std::uint64_t sum = 0;
             const std::uint64_t left = left_by_others(k, sum);
-            if (left != 0 && (left == seen || !(left & (slot::brief | slot::spread_ranks)))) {
+            if (left != 0 && (left == seen || !(left & (slot::brief | slot::spread)))) {
                 own.look_pause = shortest;
-                own.spread = false;
+                own.is_spread = false;
                 return outcome::insist;
             }
             if (sum != last) {
@@ -397,16 +436,21 @@ bool team::nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept {
         asleep += slots_[i].naps.load(std::memory_order_relaxed);
     }
     if (asleep >= missing) return false;
-    const std::uint64_t before = own.range.load(std::memory_order_relaxed);
+    const std::uint64_t before = latest_region(own);
     own.naps.store(true, std::memory_order_relaxed);
     core::note_asleep();
     sys::nap(nap_ns);
     core::note_awake();
     own.naps.store(false, std::memory_order_relaxed);
-    const std::uint64_t after = own.range.load(std::memory_order_relaxed);
-    const std::uint32_t begun = slot::regions_between(before, after);
-    if ((slot::count(after) != 0 && begun <= 1) || has_calls(k)) own.missed_at = sys::ticks();
+    const std::uint32_t begun = slot::regions_between(before, latest_region(own));
+    if ((ranks_in(own) != 0 && begun <= 1) || has_calls(k)) own.missed_at = sys::ticks();
     return begun != 0;
+}
+
+// Of those that had ranks for the slot's hart, with its number.
+std::uint64_t team::latest_region(const slot &s) const noexcept {
+    const std::uint64_t dealt = s.range.load(std::memory_order_relaxed), called = call_.load(std::memory_order_relaxed);
+    return slot::regions_between(dealt, called) <= slot::region_bits / 2 ? called : dealt;
 }
 
 // The ranks in some other slot, or in a team that is offered; 0: there are none. `sum` changes with every region.
@@ -414,8 +458,9 @@ std::uint64_t team::left_by_others(const carrier *k, std::uint64_t &sum) noexcep
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     std::uint64_t left = is_bound() && has_ranks_for(k);
     for (unsigned i = 1; i < harts && !is_bound(); ++i) {
-        const std::uint64_t r = slots_[(own + i) % harts].range.load(std::memory_order_relaxed);
-        if (slot::count(r) != 0) left = r;
+        const slot &other = slots_[(own + i) % harts];
+        const std::uint64_t r = other.range.load(std::memory_order_relaxed);
+        if (ranks_in(r) != 0) left = r;
         sum = sum * 31 + r;
     }
     if (left == 0 && look_at_offers(k, false, &left)) sum += left;
@@ -464,10 +509,11 @@ void team::note_pace(slot &own, std::uint32_t ended) noexcept {
     const std::uint64_t each = (all > cold ? all - cold : 0) / std::max(ended, 1U);
     own.came_at = 0;
     // Every master reads this at each start: it is written when it has really changed.
-    const std::uint64_t before = pace().load(std::memory_order_relaxed);
-    if ((each > 2 * before && (own.insisted || !is_brief(1))) || 2 * each < before)
-        pace().store(static_cast<std::uint32_t>(std::min<std::uint64_t>(each, longest_pace * hand_over_)),
-                     std::memory_order_relaxed);
+    std::atomic<std::uint32_t> &pace = pace_[own.code];
+    const std::uint64_t before = pace.load(std::memory_order_relaxed);
+    if ((each > 2 * before && (own.insisted || before >= hand_over_)) || 2 * each < before)
+        pace.store(static_cast<std::uint32_t>(std::min<std::uint64_t>(each, longest_pace * hand_over_)),
+                   std::memory_order_relaxed);
 }
 
 // ---- Ready contexts
@@ -587,6 +633,7 @@ void team::forget_others(const carrier *k) noexcept {
     for (unsigned i = 0; i < base().hart_count(); ++i) {
         slot &s = slots_[i];
         s.range.store(0, std::memory_order_relaxed);
+        dealt_ranks_ = 0;
         s.finished = 0;
         s.came_at = 0;
         const std::uintptr_t offered = s.offer.load(std::memory_order_relaxed) & ~slot::looked_at;

@@ -24,9 +24,9 @@ namespace {
 // Some ten cache lines that go from hart to hart.
 constexpr unsigned hand_over_ns = 450;
 
-std::uint8_t code_of(const void *known_as, unsigned codes) noexcept {
+std::uint8_t code_of(const void *known_as) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(known_as);
-    return static_cast<std::uint8_t>((address >> 4 ^ address >> 10) % codes);
+    return static_cast<std::uint8_t>((address >> 4 ^ address >> 10) % slot::codes);
 }
 
 std::size_t stack_size = 0;                               // set_stack_size
@@ -111,11 +111,10 @@ unsigned team::grow(unsigned ranks) noexcept {
 
 void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const void *known_as) noexcept {
     context *c = master;
-    code_.store(code_of(known_as, codes), std::memory_order_relaxed);
-    body_ = body;
-    arg_ = arg;
+    code_ = code_of(known_as);
+    set_body(body, arg);
     busy = true;
-    master_home_.store(c->home, std::memory_order_relaxed);
+    note_home(c);
     enter_region(c->on);
     go_to_place(c->on, 0);
     const unsigned most = ranks < base().hart_count() ? ranks : base().hart_count();
@@ -132,13 +131,21 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
     // The mark that the master waits, where who ended last could not take it away: he posted the master, or was
     // promoted.
     if (unfinished_.load(std::memory_order_relaxed) != 0) unfinished_.store(0, std::memory_order_relaxed);
-    sys::fetch_to_write(&body_); // the others have read it, and the next region writes it
     if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]]
         await_promoted(ranks);
     c->on->carried ? leave_region(c->on) : leave_without_hart(); // also in the join: a promoted rank made it ready
     busy = false;
     return_to_place(c);
     if (reported) report(-reported);
+}
+
+void team::set_body(body_fn body, void *arg) noexcept {
+    if (body_ != body) body_ = body;
+    if (arg_ != arg) arg_ = arg;
+}
+
+void team::note_home(const context *c) noexcept {
+    if (master_home_.load(std::memory_order_relaxed) != c->home) master_home_.store(c->home, std::memory_order_relaxed);
 }
 
 // Rank 0. Who came for others says how long those took, but found nothing of theirs in his caches; where that is why
@@ -207,32 +214,79 @@ void team::close() noexcept {
 }
 
 // Ranks 1.. go to the slots of the harts that are here, in runs, so that a rank tends to meet the same hart again.
+// Mostly each has one rank and had the same in the region before: then it is enough to call them all.
 void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
-    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    const unsigned own = static_cast<unsigned>(k->carried->id);
     const bool is_gang = kind == region_kind::gang;
     const std::uint32_t here = lingering ? sched::harts_of(account.load(std::memory_order_relaxed)) : 0;
     sharers_ = std::max(here, 2U);
     is_brief_region = !is_gang && is_brief(ranks - 1);
-    std::uint64_t none =
-        slot::no_ranks_of(++regions_) | (is_gang ? slot::gang : 0) | (is_brief_region ? slot::brief : 0);
+    const std::uint64_t none =
+        slot::no_ranks_of(++regions_, code_) | (is_gang ? slot::gang : 0) | (is_brief_region ? slot::brief : 0);
     unsigned end = ranks;
     if (is_tree && !is_gang && !is_brief_region && here > 1) {
-        unsigned others = 0;
-        for (unsigned i = 0; i < harts; ++i) others += i != own && slots_[i].present.load(std::memory_order_relaxed);
-        if (ranks <= others + 1) none |= slot::spread_ranks;
-        for (unsigned i = harts; i-- > 0 && others != 0;) {
-            if (i == own || !slots_[i].present.load(std::memory_order_relaxed)) continue;
-            const unsigned share = end / (others + 1);
-            std::uint64_t r = slots_[i].range.load(std::memory_order_relaxed);
-            --others;
-            // Not empty: its hart has already stolen from a slot that was filled before.
-            if (share != 0 && r != slot::stealing && slot::begin(r) >= slot::end(r) &&
-                slots_[i].range.compare_exchange_strong(r, slot::part(none, end - share, end),
-                                                        std::memory_order_acq_rel)) // acq_rel[team-ranks]
-                end -= share;
-        }
+        if (deals_as_before(own, ranks))
+            return call_.store(none | slot::spread, std::memory_order_release); // release[team-call]
+        end = deal(own, ranks, none);
+    } else {
+        call_nobody();
     }
     if (end > 1) slots_[own].range.store(slot::part(none, 1, end), std::memory_order_release); // release[team-ranks]
+}
+
+// The line is left alone where that is so already: all idle harts look at it.
+void team::call_nobody() noexcept {
+    const std::uint64_t call = call_.load(std::memory_order_relaxed);
+    if (call & slot::spread) call_.store(call & ~slot::spread, std::memory_order_relaxed);
+}
+
+// Are the harts that were dealt a rank each still here, and their slots as they were left? A few slots are filled as
+// fast as all harts see a call.
+bool team::deals_as_before(unsigned by, unsigned ranks) const noexcept {
+    const unsigned few = core::is_chaos() ? 1 : 4;
+    if (ranks <= few || dealt_ranks_ != ranks || dealt_by_ != by || is_bound() ||
+        mixed_.load(std::memory_order_relaxed))
+        return false;
+    for (unsigned i = 0; i < base().hart_count(); ++i)
+        if (slots_[i].is_dealt && !slots_[i].present.load(std::memory_order_relaxed)) return false;
+    return true;
+}
+
+// Returns one more than the last rank that is left for the own slot.
+unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none) noexcept {
+    const unsigned harts = base().hart_count();
+    unsigned others = 0, end = ranks;
+    for (unsigned i = 0; i < harts; ++i) others += i != by && slots_[i].present.load(std::memory_order_relaxed);
+    const bool is_spread = ranks <= others + 1 && !is_bound();
+    if (is_spread) none |= slot::spread;
+    call_nobody(); // before any slot changes
+    mixed_.store(false, std::memory_order_relaxed);
+    dealt_ranks_ = 0;
+    bool is_clean = is_spread; // no rank will be called but those that are dealt now
+    for (unsigned i = harts; i-- > 0;) {
+        slot &s = slots_[i];
+        s.is_dealt = false;
+        unsigned share = 0;
+        if (i != by && s.present.load(std::memory_order_relaxed) && others != 0) share = end / (others-- + 1);
+        if (is_spread && share > 1) share = 1; // some slot was left out: the own one has what is over
+        std::uint64_t r = s.range.load(std::memory_order_relaxed);
+        const bool may_be_old = slot::was_dealt(r) || r == slot::stealing; // a thief puts back what was there
+        if (share == 0 && !(is_spread && may_be_old)) continue;
+        // Not empty: its hart has already stolen from a slot that was filled before.
+        if (r != slot::stealing && slot::begin(r) >= slot::end(r) &&
+            s.range.compare_exchange_strong(r, slot::part(none, share ? end - share : 0, share ? end : 0),
+                                            std::memory_order_acq_rel)) { // acq_rel[team-ranks]
+            end -= share;
+            s.is_dealt = share != 0;
+        } else {
+            is_clean = false;
+        }
+    }
+    if (is_clean && end == 1) {
+        dealt_ranks_ = ranks;
+        dealt_by_ = by;
+    }
+    return end;
 }
 
 // A region that could use more harts than are here asks for them at its start: nobody knows how long it will be, nobody
@@ -400,7 +454,7 @@ team *prepare(unsigned ranks) noexcept {
     if (t->lingering && !root) t->close(); // this time the caller is below another scheduler
     if (t->lingering != root)              // harts that linger in it read this
         t->lingering = root;
-    t->last_size = t->grow(ranks);
+    if (const unsigned size = t->grow(ranks); t->last_size != size) t->last_size = size;
     return t;
 }
 

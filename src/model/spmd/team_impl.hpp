@@ -27,8 +27,9 @@ struct member {
 // What a hart has of a team: a range of ranks that nobody has taken up yet. Its owner takes from the front, others half
 // from the back.
 struct alignas(64) slot {
-    // Bits 0-23 begin, 24-47 end, 48-60 which region (the low bits of its number), 61 to 63 its kind; empty when
-    // begin >= end.
+    // Bits 0-15 begin, 16-31 end, 32-57 which region (the low bits of its number), 58-60 its code (where pace_ has what
+    // is known of it), 61-63 its kind; empty when
+    // begin >= end, but for the call of a region whose ranks are dealt as before (is_called).
     // Changed by compare-exchange: the master fills it at the start of a region, harts take ranks out. A hart that
     // steals marks its own, empty slot `stealing` before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
@@ -45,46 +46,57 @@ struct alignas(64) slot {
     void *last_arg = nullptr;
     std::uint64_t came_at = 0;
     bool insisted = false;
-    std::uint64_t missed_at = 0; // ticks: a region waited while the hart napped
-    std::uint64_t look_pause = 0; // ticks: how long it lingers until it looks at others' slots
-    bool spread = false;          // of its region's ranks each hart was dealt one at most
+    std::uint64_t missed_at = 0;   // ticks: a region waited while the hart napped
+    std::uint64_t look_pause = 0;  // ticks: how long it lingers until it looks at others' slots
+    bool is_spread = false;        // its region's ranks are
+    std::uint8_t code = 0;         // its region's
     std::atomic<bool> naps{false}; // read by others, where cores are short
     // Written by the owner, read by masters at each start: the hart is in this team; it is in the team or below it,
     // and looks at all offers before it goes (of topmost teams); where it runs ranks of this team (places.cpp).
     alignas(64) std::atomic<bool> present{false};
     std::atomic<bool> inside{false};
     std::atomic<unsigned> place{0};
+    bool is_dealt = false; // the master's: the last deal gave it a rank
 
     void set_present(bool is) noexcept { set(present, is); }
     void set_inside(bool is) noexcept { set(inside, is); }
 
-    static constexpr std::uint64_t stealing = 0xffffff; // empty, like every range with begin >= end
-    static constexpr std::uint32_t most_ranks = 0xfffffe;
+    static constexpr std::uint64_t stealing = 0xffff; // empty, like every range with begin >= end
+    static constexpr std::uint32_t most_ranks = 0xfffe;
     // The ranks are those of a gang: a thief takes one at a time. In the word, so that it is that of the ranks one
     // takes.
     static constexpr std::uint64_t gang = std::uint64_t{1} << 63;
     // The ranks are so short that their hart has run them sooner than another one could help (team::is_brief).
     static constexpr std::uint64_t brief = std::uint64_t{1} << 62;
-    // No hart was dealt more than one rank of the region: who ends one leaves the others to those who have them.
-    static constexpr std::uint64_t spread_ranks = std::uint64_t{1} << 61;
+    // No hart was dealt more than one rank of the region: who ends one leaves the others to those who have them. In
+    // team::call_: the slots from which the ranks of such a region were taken have them again.
+    static constexpr std::uint64_t spread = std::uint64_t{1} << 61;
 
-    static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r) & 0xffffff; }
-    static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 24) & 0xffffff; }
+    static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r) & 0xffff; }
+    static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 16) & 0xffff; }
     static std::uint32_t count(std::uint64_t r) noexcept { return begin(r) < end(r) ? end(r) - begin(r) : 0; }
     // Other ranks of the same region as r's.
     static std::uint64_t part(std::uint64_t r, std::uint32_t b, std::uint32_t e) noexcept {
-        return (r & ~((std::uint64_t{1} << 48) - 1)) | std::uint64_t{e} << 24 | b;
+        return (r & ~std::uint64_t{0xffffffff}) | std::uint64_t{e} << 16 | b;
     }
-    // How many regions later than that of `before` is that of `after`, modulo 8,192.
+    // How many regions later than that of `before` is that of `after`, modulo 2^26.
     static std::uint32_t regions_between(std::uint64_t before, std::uint64_t after) noexcept {
-        return static_cast<std::uint32_t>((after >> 48) - (before >> 48)) & region_bits;
+        return static_cast<std::uint32_t>((after >> 32) - (before >> 32)) & region_bits;
     }
-    static constexpr std::uint32_t region_bits = 0x1fff;
-    static std::uint64_t no_ranks_of(std::uint32_t region) noexcept { return std::uint64_t{region & region_bits} << 48; }
+    static constexpr std::uint32_t region_bits = 0x3ffffff;
+    static std::uint64_t no_ranks_of(std::uint32_t region, std::uint8_t code) noexcept {
+        return std::uint64_t{region & region_bits} << 32 | std::uint64_t{code} << 58;
+    }
+    static constexpr unsigned codes = 8;
+    static std::uint8_t code_of(std::uint64_t r) noexcept { return r >> 58 & (codes - 1); }
+    // The slot's last rank was the only one of a spread region before this one, whose ranks are dealt in the same way.
+    static bool is_called(std::uint64_t r, std::uint64_t call) noexcept {
+        return (r & call & spread) != 0 && was_dealt(r) && regions_between(r, call) != 0;
+    }
+    static bool was_dealt(std::uint64_t r) noexcept { return (r & spread) != 0 && end(r) != 0 && begin(r) == end(r); }
     static void set(std::atomic<bool> &flag, bool is) noexcept {
         if (flag.load(std::memory_order_relaxed) != is) flag.store(is, std::memory_order_relaxed);
     }
-    bool empty() const noexcept { return count(range.load(std::memory_order_relaxed)) == 0; }
 };
 
 void member_main(void *argument); // what a member's context runs
@@ -162,63 +174,74 @@ public:
     void promote_member(member *m) noexcept;
     // The context, on the calling hart, is about to be promoted; false: it cannot be.
     bool may_be_displaced(const context *c) noexcept;
-    team *next_known = nullptr, *previous_known = nullptr;
 
-    team *deeper = nullptr; // the hot team of the same master, one level further in
-    context *master = nullptr;
+    // ---- In lines by who writes them, and when. The master's, behind sched::account, which he writes in each region
+    // too:
+    std::uint32_t regions_ = 0;                         // how many there were
+    std::uint32_t sharers_ = 2;                         // harts that would share one, as far as is known; 2 or more
+    unsigned dealt_ranks_ = 0, dealt_by_ = 0;           // so many ranks are in the slots marked is_dealt, one in each,
+                                                        // by a deal of this hart; 0: they are not
+    unsigned below_ = 0;                                // so many teams are around it,
+    bool is_below_ = false;                             // from the topmost of which it is found
+    bool is_brief_region = false;                       // what its ranks do is not worth another hart's coming
+    std::uint8_t code_ = 0;                             // where pace_ has what is known of the region
+    bool busy = false;                                  // a region runs
+    team *top_ = nullptr;                               // the topmost team, or itself
+    std::atomic<std::uintptr_t> *offered_at_ = nullptr; // slot::offer in the team around; null: not offered
+
+    // Hardly ever changed; the harts read it in each region.
+    alignas(64) context *master = nullptr;
+    slot *slots_ = nullptr;      // one for each hart
+    member **members_ = nullptr; // [1, capacity)
+    unsigned capacity = 1;
+    unsigned last_size = 0;       // the region's ranks
+    unsigned room_ = 0;           // of members_
+    std::uint32_t generation = 0; // of the process: members do not survive a fork
     bool lingering = false;       // a root team, which stays registered between its regions
     bool is_hot = true;           // it is kept for the next region (COMITY_HOT_TEAMS)
     bool is_tree = true;          // ranks are dealt in halves and counted for each hart (COMITY_TEAM_TREE)
-    std::uint32_t generation = 0; // of the process: members do not survive a fork
-    // In the child of a fork in the region: the one rank that is there.
-    const context *survivor_ = nullptr;
-    bool is_brief_region = false; // what the region's ranks do is not worth another hart's coming
-    unsigned capacity = 1;
-    std::atomic<std::uintptr_t> *offered_at_ = nullptr; // slot::offer in the team around; null: not offered
-    unsigned below_ = 0;                                // so many teams are around it,
-    team *top_ = nullptr;                               // the topmost of which, or itself, is this,
-    bool is_below_ = false;                             // and from there this one is found
-    // How often ranks do not give way to the master, and how often they did not the last time: it was in vain. By who
-    // opens a barrier.
-    std::atomic<std::uint8_t> give_way_pauses_{0}, give_way_pause_{0};
-    slot *slots_ = nullptr;      // one for each hart
-    member **members_ = nullptr; // [1, capacity)
-    unsigned room_ = 0;          // of members_
-
-    // What the master writes in each region, all in the line which its harts must read then: the region, written before
-    // the slots are filled; how many ranks but 0 have not ended, and master_waiting.
-    alignas(64) body_fn body_ = nullptr;
-    void *arg_ = nullptr;
-    std::atomic<std::uint32_t> unfinished_{0};
-    unsigned last_size = 0;
-    std::uint32_t regions_ = 0;         // how many there were; the master's
-    std::atomic<std::uint8_t> code_{0}; // where pace_ has what is known of this one
-    bool busy = false;                  // a region runs
     // The carrier that the master is bound to, or null; the same for the whole region. For the watch: context::home may
     // change when the region has just ended.
     std::atomic<const carrier *> master_home_{nullptr};
 
+    // Changed by each hart in each region: ranks but 0 that have not ended, and master_waiting.
+    alignas(64) std::atomic<std::uint32_t> unfinished_{0};
+
+    // What a region is, and its call: slot::spread, if its ranks are dealt as those before, and then its number. Idle
+    // harts look at it all the time, so the master writes only what changes.
+    alignas(64) body_fn body_ = nullptr;
+    void *arg_ = nullptr;
+    std::atomic<std::uint64_t> call_{0};
+
+    // Looked at by harts without work.
     alignas(64) std::atomic<bool> draining_{false}; // idle harts must leave
-    // Read by harts that look for work, so not beside what each region writes.
-    std::atomic<bool> bound_{false};             // its ranks have places; written by the master between regions
-    std::atomic<place_table *> places_{nullptr}; // made by the master, or by a rank that binds itself
+    std::atomic<bool> mixed_{false};                // a thief has put ranks into another slot since the last deal
+    std::atomic<bool> bound_{false};                // its ranks have places; written by the master between regions
+    std::atomic<place_table *> places_{nullptr};    // made by the master, or by a rank that binds itself
     core::spinlock ready_lock_;
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
     std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
     core::child_list children_;
     // How long a rank took lately where a hart came for it (note_pace), by the regions' code; and what it takes until
     // another hart has a rank and its end is known here. Ticks.
-    static constexpr unsigned codes = 8;
     static constexpr std::uint32_t longest_pace = 64; // times hand_over_: what takes longer is no different
-    std::atomic<std::uint32_t> pace_[codes];
+    std::atomic<std::uint32_t> pace_[slot::codes];
     std::uint32_t hand_over_ = 0;
-    std::uint32_t sharers_ = 2; // harts that would share a region, as far as is known at its start: 2 or more
     std::atomic<bool> any_promoted_{false}; // in this region
-    std::uint64_t last_progress_ = 0;       // the watch's
-    unsigned still_ = 0;                    // the watch's: looks for which it has been so
+    // How often ranks do not give way to the master, and how often they did not the last time: it was in vain. By who
+    // opens a barrier.
+    std::atomic<std::uint8_t> give_way_pauses_{0}, give_way_pause_{0};
+    std::uint64_t last_progress_ = 0;                      // the watch's
+    unsigned still_ = 0;                                   // the watch's: looks for which it has been so
+    team *next_known = nullptr, *previous_known = nullptr; // in the watch's list
+    team *deeper = nullptr;                                // the hot team of the same master, one level further in
+    const context *survivor_ = nullptr; // in the child of a fork in the region: the rank that is there
 
 private:
     friend void member_main(void *);
+    void set_body(body_fn body, void *arg) noexcept;
+    void note_home(const context *c) noexcept;
+    bool may_resume_master(const carrier *k) const noexcept;
     void enter_region(carrier *k) noexcept;
     void run_own_rank(unsigned ranks) noexcept;
     void leave_region(carrier *k) noexcept;
@@ -243,6 +266,13 @@ private:
     member *take_ready_member() noexcept;
     static member *warn_of_standstill() noexcept;
     static void promoted_ends(void *argument);
+    std::uint32_t ranks_in(std::uint64_t r) const noexcept;
+    std::uint32_t ranks_in(const slot &s) const noexcept { return ranks_in(s.range.load(std::memory_order_relaxed)); }
+    int take_spread(slot &from, std::uint64_t &word) noexcept;
+    void call_nobody() noexcept;
+    std::uint64_t latest_region(const slot &s) const noexcept;
+    bool deals_as_before(unsigned by, unsigned ranks) const noexcept;
+    unsigned deal(unsigned by, unsigned ranks, std::uint64_t none) noexcept;
     bool has_ranks() const noexcept;
     bool has_calls(carrier *k) noexcept;
     bool each_has_a_hart(const carrier *k) const noexcept;
@@ -250,9 +280,10 @@ private:
     outcome linger(carrier *k) noexcept;
     bool nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept;
     std::uint64_t left_by_others(const carrier *k, std::uint64_t &sum) noexcept;
-    std::atomic<std::uint32_t> &pace() noexcept { return pace_[code_.load(std::memory_order_relaxed)]; }
-    // So many ranks besides one, which take `each`, are done sooner by the hart that has them all than if the harts that
-    // are here shared them: what that saves is less than what it takes to hand them over, to one hart after the other.
+    std::atomic<std::uint32_t> &pace() noexcept { return pace_[code_]; } // the master's
+    // So many ranks besides one, which take `each`, are done sooner by the hart that has them all than if the harts
+    // that are here shared them: what that saves is less than what it takes to hand them over, to one hart after the
+    // other.
     bool is_brief(std::uint64_t each, std::uint32_t ranks) const noexcept {
         const std::uint32_t harts = std::min(sharers_, ranks + 1), share = (ranks + harts) / harts;
         return each * (ranks + 1 - share) < std::uint64_t{hand_over_} * (harts + 1) / 3;

@@ -167,8 +167,13 @@ member *team::take_waiting() noexcept {
     if (!core::can_promote()) return warn_of_standstill();
     member *m = nullptr;
     for (unsigned i = 0; i < base().hart_count() && !m; ++i) {
-        std::uint64_t r = slots_[i].range.load(std::memory_order_acquire); // acquire[team-ranks]
-        while (slot::begin(r) < slot::end(r) && !m) {
+        std::uint64_t r = 0;
+        if (const int rank = take_spread(slots_[i], r); rank >= 0) {
+            m = members_[rank];
+            break;
+        }
+        r = slots_[i].range.load(std::memory_order_acquire); // acquire[team-ranks]
+        while (!(r & slot::spread) && slot::begin(r) < slot::end(r) && !m) {
             const std::uint32_t last = slot::end(r) - 1;
             if (slots_[i].range.compare_exchange_weak(r, slot::part(r, slot::begin(r), last),
                                                       std::memory_order_acq_rel,  // acq_rel[team-ranks]

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -83,6 +84,39 @@ TEST(spmd_stress, nested_regions_run_every_rank_once) {
         std::atomic<int> runs{0};
         spmd::run(spmd::prepare(7), middle::body, &runs);
         ASSERT_EQ(runs, 35);
+    }
+}
+
+// Regions of one size after another, so that harts have the ranks that they had before; then of another one, or so
+// short that nobody is dealt any, or with regions in them, or a gang.
+TEST(spmd_stress, each_rank_runs_once_whatever_regions_came_before) {
+    struct region {
+        std::atomic<int> runs[12] = {};
+        int work = 0;
+        bool nests = false;
+        static void leaf(void *argument, unsigned) { ++*static_cast<std::atomic<int> *>(argument); }
+        static void body(void *argument, unsigned rank) {
+            auto *r = static_cast<region *>(argument);
+            ++r->runs[rank];
+            for (int i = 0; i < r->work; ++i) asm volatile("");
+            if (!r->nests) return;
+            std::atomic<int> below{0};
+            spmd::run(spmd::prepare(3), leaf, &below);
+            if (below != 3) r->runs[rank] += 1000;
+        }
+    };
+    std::minstd_rand random(7); // NOLINT(cert-msc51-cpp): the same regions in each run
+    for (int series = 0; series < 300; ++series) {
+        const unsigned ranks = 1 + random() % 12, kind = random() % 8;
+        for (unsigned again = 1 + random() % 12; again != 0; --again) {
+            region r;
+            r.work = kind < 5 ? 3000 : 10;
+            r.nests = kind == 4;
+            const auto how = kind == 7 ? spmd::region_kind::gang : spmd::region_kind::cooperative;
+            spmd::run(spmd::prepare(ranks), region::body, &r, how);
+            for (unsigned rank = 0; rank < 12; ++rank)
+                ASSERT_EQ(r.runs[rank], rank < ranks) << "rank " << rank << " of " << ranks << ", kind " << kind;
+        }
     }
 }
 
