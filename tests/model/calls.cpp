@@ -16,12 +16,14 @@ enum bug {
     deal_keeps_the_call,
     deal_leaves_old_ranks,
     deal_trusts_a_thief,
-    calls_after_mixing
+    calls_after_mixing,
+    writes_over_its_rank
 };
 
 struct region {
     unsigned ranks;
     unsigned dealt_to; // the first so many of the others are present; 0: the region is brief, nothing is dealt
+    unsigned by = 0;   // the master's hart
 };
 // Each rank is called twice: a thief may be one region late.
 constexpr region again[] = {{3, 2}, {3, 2}, {3, 2}};
@@ -32,7 +34,11 @@ constexpr region fewer[] = {{3, 2}, {3, 2}, {2, 1}, {2, 1}};
 // The same, and that hart is stealing from the brief region before.
 constexpr region late[] = {{3, 2}, {4, 0}, {2, 1}, {2, 1}};
 
-template <const region *Plan, unsigned Regions> struct calls : rl::test_suite<calls<Plan, Regions>, 3> {
+// In between the master is on another hart, to which he had dealt; that one's kernel thread is gone.
+constexpr region moved[] = {{3, 2}, {3, 0, 2}, {3, 2}};
+
+template <const region *Plan, unsigned Regions, unsigned Threads = 3>
+struct calls : rl::test_suite<calls<Plan, Regions, Threads>, Threads> {
     static constexpr unsigned harts = 3, regions = Regions, looks = 2, most_ranks = 4;
     // begin, end, the region, spread
     static constexpr unsigned spread = 0x8000, stealing = 0xf; // empty, as every range with begin >= end
@@ -41,14 +47,15 @@ template <const region *Plan, unsigned Regions> struct calls : rl::test_suite<ca
     static unsigned region_of(unsigned r) { return r >> 8 & 0x7f; }
     static bool empty(unsigned r) { return begin(r) >= end(r); }
     static unsigned part(unsigned r, unsigned b, unsigned e) { return (r & ~0xffU) | e << 4 | b; }
-    static bool was_dealt(unsigned r) { return r & spread && end(r) != 0 && begin(r) == end(r); }
+    static bool is_spent(unsigned r) { return r & spread && end(r) != 0 && begin(r) == end(r); }
     static bool is_called(unsigned r, unsigned call) {
-        return r & call & spread && was_dealt(r) && region_of(r) != region_of(call);
+        return r & call & spread && is_spent(r) && region_of(r) != region_of(call);
     }
 
     atomic<unsigned> range[harts], call_, mixed_, unfinished_;
     var<int> body_;
     unsigned dealt_ranks_; // the master's
+    bool is_dealt[harts];
     int runs[regions][most_ranks];
 
     void before() {
@@ -57,6 +64,7 @@ template <const region *Plan, unsigned Regions> struct calls : rl::test_suite<ca
         mixed_.store(0, mo_relaxed, $);
         unfinished_.store(0, mo_relaxed, $);
         dealt_ranks_ = 0;
+        for (bool &is : is_dealt) is = false;
         for (auto &of : runs)
             for (int &n : of) n = 0;
     }
@@ -67,7 +75,8 @@ template <const region *Plan, unsigned Regions> struct calls : rl::test_suite<ca
         const region &now = Plan[number - 1];
         if (now.dealt_to == 0) {
             call_nobody();
-            range[0].store(part(number << 8, 1, now.ranks), mo_release, $); // release[team-ranks]
+            if (!seeded(writes_over_its_rank) && is_dealt[now.by]) dealt_ranks_ = 0;
+            range[now.by].store(part(number << 8, 1, now.ranks), mo_release, $); // release[team-ranks]
         } else if (dealt_ranks_ == now.ranks && (seeded(calls_after_mixing) || !mixed_.load(mo_relaxed, $))) {
             call_.store(number << 8 | spread, unless(call_relaxed, mo_release), $); // release[team-call]
         } else {
@@ -87,14 +96,15 @@ template <const region *Plan, unsigned Regions> struct calls : rl::test_suite<ca
         for (unsigned i = harts; i-- > 0;) {
             const bool gets = i != 0 && i <= now.dealt_to;
             unsigned r = range[i].load(mo_relaxed, $);
-            const bool may_be_old = was_dealt(r) || (r == stealing && !seeded(deal_trusts_a_thief));
+            const bool may_be_old = is_spent(r) || (r == stealing && !seeded(deal_trusts_a_thief));
+            is_dealt[i] = false;
             if (!gets && (seeded(deal_leaves_old_ranks) || !may_be_old)) continue;
-            if (r != stealing && empty(r) &&
-                range[i].compare_exchange_strong(r, part(none, gets ? e - 1 : 0, gets ? e : 0), mo_acq_rel,
-                                                 $)) // acq_rel[team-ranks]
-                e -= gets;
-            else
-                is_clean = false;
+            const bool is_done = r != stealing && empty(r) &&
+                                 range[i].compare_exchange_strong(r, part(none, gets ? e - 1 : 0, gets ? e : 0),
+                                                                  mo_acq_rel, $); // acq_rel[team-ranks]
+            is_clean = is_clean && is_done;
+            is_dealt[i] = is_done && gets;
+            e -= is_dealt[i];
         }
         if (is_clean && e == 1) dealt_ranks_ = now.ranks;
         if (e > 1) range[0].store(part(none & ~spread, 1, e), mo_release, $); // release[team-ranks]
@@ -110,7 +120,7 @@ template <const region *Plan, unsigned Regions> struct calls : rl::test_suite<ca
                                                   $)) // acq_rel[team-ranks]
                 return static_cast<int>(b);
         }
-        if (was_dealt(r))
+        if (is_spent(r))
             if (const int rank = take_spread(hart); rank >= 0) return rank;
         return steal(hart);
     }
@@ -179,7 +189,8 @@ template <const region *Plan, unsigned Regions> struct calls : rl::test_suite<ca
             unfinished_.store(Plan[number - 1].ranks - 1, mo_relaxed, $);
             distribute(number);
             rl::linear_backoff b;
-            for (work(0); unfinished_.load(mo_acquire, $) != 0; work(0)) // acquire[team-join]
+            const unsigned own = Plan[number - 1].by;
+            for (work(own); unfinished_.load(mo_acquire, $) != 0; work(own)) // acquire[team-join]
                 b.yield($);
         }
     }
@@ -206,6 +217,10 @@ const registration beside_thief{{"calls_beside_a_late_thief",
                                  {"", "", "", "", "", "", "deal_leaves_old_ranks", "deal_trusts_a_thief"},
                                  search<calls<late, 4>>,
                                  {0, 200000}}};
+const registration on_another{{"calls_after_another_hart",
+                               {"", "", "", "", "", "", "", "", "", "writes_over_its_rank"},
+                               search<calls<moved, 3, 2>>,
+                               {0, 100000}}};
 
 } // namespace
 } // namespace model

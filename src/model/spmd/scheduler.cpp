@@ -92,7 +92,7 @@ int team::claim_own(carrier *k) noexcept {
             return static_cast<int>(b);
         }
     }
-    if (!slot::was_dealt(r)) return -1;
+    if (!slot::is_spent(r)) return -1;
     const int rank = take_spread(own, r);
     if (rank < 0) return -1;
     own.is_spread = true;
@@ -137,7 +137,7 @@ int team::steal(carrier *k, bool insists) noexcept {
         std::uint64_t r = slots_[victim].range.load(std::memory_order_relaxed);
         if (ranks_in(r) == 0 || (!insists && (r & (slot::brief | slot::spread)))) continue;
         if (is_bound() && !may_take(k, slot::end(r) - 1)) continue;
-        const int rank = r & slot::spread ? take_spread(slots_[victim], r) : steal_from(slots_[victim], slots_[own]);
+        const int rank = r & slot::spread ? take_spread(slots_[victim], r) : steal_from(slots_[victim], slots_[own], r);
         if (rank >= 0) {
             slots_[own].is_spread = false; // it goes on to help
             slots_[own].code = slot::code_of(r);
@@ -150,7 +150,9 @@ int team::steal(carrier *k, bool insists) noexcept {
     return -1;
 }
 
-int team::steal_from(slot &victim, slot &own) noexcept {
+// A slot that has been dealt the rank of a spread region meanwhile is left with one that may not be called again, like
+// the own one: `mixed_` sees to it.
+int team::steal_from(slot &victim, slot &own, std::uint64_t &word) noexcept {
     std::uint64_t mine = own.range.load(std::memory_order_relaxed);
     if (slot::begin(mine) < slot::end(mine) ||
         !own.range.compare_exchange_strong(mine, slot::stealing, std::memory_order_acq_rel)) // acq_rel[team-ranks]
@@ -167,6 +169,7 @@ int team::steal_from(slot &victim, slot &own) noexcept {
         if (victim.range.compare_exchange_weak(r, slot::part(r, b, middle), std::memory_order_acq_rel,
                                                std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
+            word = r;
             rest = slot::part(r, middle + 1, e);
             mixed_.store(true, std::memory_order_relaxed); // the master reads it after the rank has ended
             break;
@@ -264,7 +267,8 @@ bool team::each_has_a_hart(const carrier *k) const noexcept {
     if (!lingering || is_bound() || !children_.empty() || core::home_ready(k, this)) return false;
     const unsigned harts = base().hart_count();
     unsigned here = 0;
-    for (unsigned i = 0; i < harts && here < last_size; ++i) here += slots_[i].present.load(std::memory_order_relaxed);
+    for (unsigned i = 0; i < harts && here < last_size; ++i)
+        here += slots_[i].present.load(std::memory_order_relaxed) && !slots_[i].naps.load(std::memory_order_relaxed);
     return here >= last_size;
 }
 
@@ -334,6 +338,7 @@ void team::enter_child(carrier *k) noexcept {
     core::sched *child = children_.pick();
     if (!child) return;
     slots_[k->carried->id].set_present(false);
+    slots_[k->carried->id].forget_lingering();
     if (child->hooks != &team_hooks) leave_places(k); // else the child knows where
     core::enter(k, child);
 }
@@ -376,6 +381,7 @@ void team::step(carrier *k, bool child_first) noexcept {
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
         insists = true;
     } while ((is_bound() ? has_ranks_for(k) : has_ranks()) || (is_top && look_at_offers(k, false)));
+    own.forget_lingering();
     leave_places(k);
     core::yield(k);
 }
@@ -386,16 +392,22 @@ void team::step(carrier *k, bool child_first) noexcept {
 team::outcome team::linger(carrier *k) noexcept {
     slot &own = slots_[k->carried->id];
     const std::uint64_t most = core::spin_ticks(), shortest = hand_over_ / 2,
-                        longest = std::uint64_t{3} * hand_over_ * (base().hart_count() - 1);
+                        longest = std::uint64_t{3} * hand_over_ * (base().hart_count() - 1),
+                        capped = std::max(shortest, std::min(longest, most / 4)); // or it would leave before it looks
     std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0;
     for (unsigned i = 1;; ++i) {
         if (ranks_in(own) != 0 || has_calls(k)) return outcome::look;
+        const std::uint64_t call = call_.load(std::memory_order_relaxed);
+        if ((call & slot::gang) && call != own.last_gang) {
+            own.last_gang = call;
+            return outcome::insist;
+        }
         if (draining_.load(std::memory_order_relaxed) || base().pressed() || base().has_outsider())
             return outcome::leave;
         sys::cpu_relax();
         if (i % 2 != 0) continue;
         const std::uint64_t now = sys::ticks();
-        if (now - looked > (seen != 0 ? hand_over_ : own.look_pause)) {
+        if (now - looked > (seen != 0 ? hand_over_ : std::max(own.look_pause, shortest))) {
             std::uint64_t sum = 0;
             const std::uint64_t left = left_by_others(k, sum);
             if (left != 0 && (left == seen || !(left & (slot::brief | slot::spread)))) {
@@ -404,7 +416,7 @@ team::outcome team::linger(carrier *k) noexcept {
                 return outcome::insist;
             }
             if (sum != last) {
-                own.look_pause = std::clamp(2 * own.look_pause, shortest, longest);
+                own.look_pause = std::clamp(2 * own.look_pause, shortest, capped);
                 from = now;
             }
             seen = left;
@@ -447,7 +459,7 @@ bool team::nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept {
     return begun != 0;
 }
 
-// Of those that had ranks for the slot's hart, with its number.
+// The later one of those that filled the slot and those that were called, with its number.
 std::uint64_t team::latest_region(const slot &s) const noexcept {
     const std::uint64_t dealt = s.range.load(std::memory_order_relaxed), called = call_.load(std::memory_order_relaxed);
     return slot::regions_between(dealt, called) <= slot::region_bits / 2 ? called : dealt;
@@ -628,12 +640,12 @@ void team::forget_others(const carrier *k) noexcept {
     survivor_ = k->current;
     ready_first_ = ready_last_ = nullptr;
     ready_count_.store(0, std::memory_order_relaxed);
+    dealt_ranks_ = 0;
     core::sched *below = k->current_sched;
     while (below != this && below->parent != this) below = below->parent;
     for (unsigned i = 0; i < base().hart_count(); ++i) {
         slot &s = slots_[i];
         s.range.store(0, std::memory_order_relaxed);
-        dealt_ranks_ = 0;
         s.finished = 0;
         s.came_at = 0;
         const std::uintptr_t offered = s.offer.load(std::memory_order_relaxed) & ~slot::looked_at;

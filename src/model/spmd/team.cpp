@@ -225,25 +225,32 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
         slot::no_ranks_of(++regions_, code_) | (is_gang ? slot::gang : 0) | (is_brief_region ? slot::brief : 0);
     unsigned end = ranks;
     if (is_tree && !is_gang && !is_brief_region && here > 1) {
-        if (deals_as_before(own, ranks))
+        if (deals_as_before(own, ranks)) {
+            dealt_region_ = regions_;
             return call_.store(none | slot::spread, std::memory_order_release); // release[team-call]
+        }
         end = deal(own, ranks, none);
     } else {
         call_nobody();
     }
-    if (end > 1) slots_[own].range.store(slot::part(none, 1, end), std::memory_order_release); // release[team-ranks]
+    if (end == 1) return;
+    if (slots_[own].is_dealt) dealt_ranks_ = 0; // his last deal was on another hart, and he writes over its rank
+    slots_[own].range.store(slot::part(none, 1, end), std::memory_order_release); // release[team-ranks]
+    if (is_gang && lingering) call_.store(none, std::memory_order_relaxed);       // idle harts come at once
 }
 
 // The line is left alone where that is so already: all idle harts look at it.
 void team::call_nobody() noexcept {
     const std::uint64_t call = call_.load(std::memory_order_relaxed);
-    if (call & slot::spread) call_.store(call & ~slot::spread, std::memory_order_relaxed);
+    if (call & (slot::spread | slot::gang)) call_.store(call & ~(slot::spread | slot::gang), std::memory_order_relaxed);
 }
 
 // Are the harts that were dealt a rank each still here, and their slots as they were left? A few slots are filled as
 // fast as all harts see a call.
 bool team::deals_as_before(unsigned by, unsigned ranks) const noexcept {
     const unsigned few = core::is_chaos() ? 1 : 4;
+    const std::uint32_t since = regions_ - dealt_region_; // else a slot's region could be mistaken for this one
+    if (since == 0 || since > slot::region_bits / 2) return false;
     if (ranks <= few || dealt_ranks_ != ranks || dealt_by_ != by || is_bound() ||
         mixed_.load(std::memory_order_relaxed))
         return false;
@@ -262,25 +269,26 @@ unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none) noexcept {
     call_nobody(); // before any slot changes
     mixed_.store(false, std::memory_order_relaxed);
     dealt_ranks_ = 0;
+    dealt_region_ = regions_;
     bool is_clean = is_spread; // no rank will be called but those that are dealt now
     for (unsigned i = harts; i-- > 0;) {
         slot &s = slots_[i];
-        s.is_dealt = false;
         unsigned share = 0;
         if (i != by && s.present.load(std::memory_order_relaxed) && others != 0) share = end / (others-- + 1);
         if (is_spread && share > 1) share = 1; // some slot was left out: the own one has what is over
         std::uint64_t r = s.range.load(std::memory_order_relaxed);
-        const bool may_be_old = slot::was_dealt(r) || r == slot::stealing; // a thief puts back what was there
-        if (share == 0 && !(is_spread && may_be_old)) continue;
-        // Not empty: its hart has already stolen from a slot that was filled before.
-        if (r != slot::stealing && slot::begin(r) >= slot::end(r) &&
-            s.range.compare_exchange_strong(r, slot::part(none, share ? end - share : 0, share ? end : 0),
-                                            std::memory_order_acq_rel)) { // acq_rel[team-ranks]
-            end -= share;
-            s.is_dealt = share != 0;
-        } else {
-            is_clean = false;
+        const bool may_be_old = slot::is_spent(r) || r == slot::stealing; // a thief puts back what was there
+        bool is_dealt = false;
+        if (share != 0 || (is_spread && may_be_old)) {
+            // Not empty: its hart has already stolen from a slot that was filled before.
+            const bool is_done = r != slot::stealing && slot::begin(r) >= slot::end(r) &&
+                                 s.range.compare_exchange_strong(r, share ? slot::part(none, end - share, end) : none,
+                                                                 std::memory_order_acq_rel); // acq_rel[team-ranks]
+            is_clean = is_clean && is_done;
+            is_dealt = is_done && share != 0;
+            if (is_dealt) end -= share;
         }
+        if (s.is_dealt != is_dealt) s.is_dealt = is_dealt;
     }
     if (is_clean && end == 1) {
         dealt_ranks_ = ranks;

@@ -28,8 +28,7 @@ struct member {
 // from the back.
 struct alignas(64) slot {
     // Bits 0-15 begin, 16-31 end, 32-57 which region (the low bits of its number), 58-60 its code (where pace_ has what
-    // is known of it), 61-63 its kind; empty when
-    // begin >= end, but for the call of a region whose ranks are dealt as before (is_called).
+    // is known of it), 61-63 its kind. Empty when begin >= end, but see is_called.
     // Changed by compare-exchange: the master fills it at the start of a region, harts take ranks out. A hart that
     // steals marks its own, empty slot `stealing` before, so that the master leaves it alone until the booty is in.
     std::atomic<std::uint64_t> range{0};
@@ -48,6 +47,7 @@ struct alignas(64) slot {
     bool insisted = false;
     std::uint64_t missed_at = 0;   // ticks: a region waited while the hart napped
     std::uint64_t look_pause = 0;  // ticks: how long it lingers until it looks at others' slots
+    std::uint64_t last_gang = 0;   // the call that it has come for
     bool is_spread = false;        // its region's ranks are
     std::uint8_t code = 0;         // its region's
     std::atomic<bool> naps{false}; // read by others, where cores are short
@@ -60,6 +60,10 @@ struct alignas(64) slot {
 
     void set_present(bool is) noexcept { set(present, is); }
     void set_inside(bool is) noexcept { set(inside, is); }
+    void forget_lingering() noexcept {
+        look_pause = 0;
+        is_spread = false;
+    }
 
     static constexpr std::uint64_t stealing = 0xffff; // empty, like every range with begin >= end
     static constexpr std::uint32_t most_ranks = 0xfffe;
@@ -91,9 +95,10 @@ struct alignas(64) slot {
     static std::uint8_t code_of(std::uint64_t r) noexcept { return r >> 58 & (codes - 1); }
     // The slot's last rank was the only one of a spread region before this one, whose ranks are dealt in the same way.
     static bool is_called(std::uint64_t r, std::uint64_t call) noexcept {
-        return (r & call & spread) != 0 && was_dealt(r) && regions_between(r, call) != 0;
+        return (r & call & spread) != 0 && is_spent(r) && regions_between(r, call) != 0;
     }
-    static bool was_dealt(std::uint64_t r) noexcept { return (r & spread) != 0 && end(r) != 0 && begin(r) == end(r); }
+    // Its one rank, of a spread region, has been taken.
+    static bool is_spent(std::uint64_t r) noexcept { return (r & spread) != 0 && end(r) != 0 && begin(r) == end(r); }
     static void set(std::atomic<bool> &flag, bool is) noexcept {
         if (flag.load(std::memory_order_relaxed) != is) flag.store(is, std::memory_order_relaxed);
     }
@@ -175,10 +180,10 @@ public:
     // The context, on the calling hart, is about to be promoted; false: it cannot be.
     bool may_be_displaced(const context *c) noexcept;
 
-    // ---- In lines by who writes them, and when. The master's, behind sched::account, which he writes in each region
-    // too:
-    std::uint32_t regions_ = 0;                         // how many there were
+    // ---- In lines by who writes them, and when. The master's:
+    alignas(64) std::uint32_t regions_ = 0;             // how many there were
     std::uint32_t sharers_ = 2;                         // harts that would share one, as far as is known; 2 or more
+    std::uint32_t dealt_region_ = 0;                    // the last that was dealt or called
     unsigned dealt_ranks_ = 0, dealt_by_ = 0;           // so many ranks are in the slots marked is_dealt, one in each,
                                                         // by a deal of this hart; 0: they are not
     unsigned below_ = 0;                                // so many teams are around it,
@@ -207,8 +212,8 @@ public:
     // Changed by each hart in each region: ranks but 0 that have not ended, and master_waiting.
     alignas(64) std::atomic<std::uint32_t> unfinished_{0};
 
-    // What a region is, and its call: slot::spread, if its ranks are dealt as those before, and then its number. Idle
-    // harts look at it all the time, so the master writes only what changes.
+    // What a region is, and its call: slot::spread if its ranks are dealt as those before, slot::gang if it is one, and
+    // then its number. Idle harts look at it all the time, so the master writes only what changes.
     alignas(64) body_fn body_ = nullptr;
     void *arg_ = nullptr;
     std::atomic<std::uint64_t> call_{0};
@@ -304,7 +309,7 @@ private:
     int claim(carrier *k, bool insists) noexcept;
     int claim_own(carrier *k) noexcept;
     int steal(carrier *k, bool insists) noexcept;
-    int steal_from(slot &victim, slot &own) noexcept;
+    int steal_from(slot &victim, slot &own, std::uint64_t &word) noexcept;
     context *pop_ready(carrier *k) noexcept;
     void enter_child(carrier *k) noexcept;
     void forget_others(const carrier *k) noexcept;

@@ -29,16 +29,16 @@ void open_barrier(team *tm) noexcept {
 bool count_arrival(const thread *t) noexcept {
     team *tm = t->team;
     unsigned expected = tm->size;
-    // acq_rel[barrier-arrive]: the last one sees what the others did, and passes it on, in the end by opening.
+    // The last one sees what the others did, and passes it on, in the end by opening: acq_rel[barrier-arrive].
     if (expected > ranks_in_group) {
         const unsigned first = t->rank - t->rank % ranks_in_group;
         std::atomic<unsigned> &group = tm->threads[first]->group_arrived;
-        if (group.fetch_add(1, std::memory_order_acq_rel) + 1 != std::min(ranks_in_group, expected - first))
-            return false;
+        const unsigned all = std::min(ranks_in_group, expected - first);
+        if (group.fetch_add(1, std::memory_order_acq_rel) + 1 != all) return false; // acq_rel[barrier-arrive]
         group.store(0, std::memory_order_relaxed);
         expected = (expected + ranks_in_group - 1) / ranks_in_group;
     }
-    if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != expected) return false;
+    if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != expected) return false; // acq_rel[barrier-arrive]
     open_barrier(tm);
     return true;
 }

@@ -49,8 +49,8 @@ void end_serial_region(thread *t) noexcept; // by the rank; waits for its tasks,
 void barrier(thread *t) noexcept;
 // True if the region was cancelled; then not all ranks came.
 bool barrier_or_cancel(thread *t) noexcept;
-// The rank has arrived, and what descends from its implicit task is done: the last one opens the barrier, and its caller
-// is told so. Anybody, on its behalf.
+// The rank has arrived, and what descends from its implicit task is done: the last one opens the barrier, and its
+// caller is told so. Anybody, on its behalf.
 bool count_arrival(const thread *t) noexcept;
 // Nobody is at the barrier. By the parent, after the join.
 void forget_arrivals(team *tm) noexcept;
