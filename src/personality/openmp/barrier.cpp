@@ -11,10 +11,6 @@ std::atomic<const void *> taskless[remembered_functions];
 
 namespace {
 
-// Each group of so many ranks counts in a line of its own; who is the last of them arrives for all. All in one line
-// would wait for it one after the other.
-constexpr unsigned ranks_in_group = 4;
-
 void open_barrier(team *tm) noexcept {
     if (tm->loop_cancelled.load(std::memory_order_relaxed)) [[unlikely]]
         tm->loop_cancelled.store(false, std::memory_order_relaxed); // the barrier at the loop's end
@@ -30,7 +26,7 @@ bool count_arrival(const thread *t) noexcept {
     team *tm = t->team;
     unsigned expected = tm->size;
     // The last one sees what the others did, and passes it on, in the end by opening: acq_rel[barrier-arrive].
-    if (expected > ranks_in_group) {
+    if (tm->in_groups) {
         const unsigned first = t->rank - t->rank % ranks_in_group;
         std::atomic<unsigned> &group = tm->threads[first]->group_arrived;
         const unsigned all = std::min(ranks_in_group, expected - first);

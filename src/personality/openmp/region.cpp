@@ -156,6 +156,7 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
     tm->function = r.function;
     tm->data = r.data;
     tm->size = ranks;
+    tm->in_groups = ranks > ranks_in_group && ranks <= hart_count();
     tm->active_level = t->team->active_level + (ranks > 1);
     set(tm->group, r.group);
     if (process.inherits_modes) [[likely]]

@@ -49,6 +49,10 @@ void end_serial_region(thread *t) noexcept; // by the rank; waits for its tasks,
 void barrier(thread *t) noexcept;
 // True if the region was cancelled; then not all ranks came.
 bool barrier_or_cancel(thread *t) noexcept;
+// At the barrier of a team whose ranks may all run at once, each group of so many counts in a line of its own; who is
+// the last of them arrives for all. All in one line would wait for it one after the other.
+inline constexpr unsigned ranks_in_group = 4;
+
 // The rank has arrived, and what descends from its implicit task is done: the last one opens the barrier, and its
 // caller is told so. Anybody, on its behalf.
 bool count_arrival(const thread *t) noexcept;
