@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "personality/openmp/check.hpp"
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/lock.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
@@ -30,7 +31,10 @@ ompt::sync_kind kind_of(const ident *where) noexcept {
 // Is the caller the one that executes the region?
 [[gnu::always_inline]] inline i32 begin_masked(bool mine, ompt::place at) noexcept {
     const auto tell = [=](ompt::place p) {
-        if (mine) ompt::masked(ompt::endpoint::begin, p);
+        if (mine)
+            ompt::masked(ompt::endpoint::begin, p);
+        else if (check::on) // also who does not execute it must not come to it there
+            check::may_enter(check::construct::masked, nullptr, p.caller);
         return mine;
     };
     return ompt::either(
