@@ -264,8 +264,8 @@ bool team::has_work(carrier *k) noexcept {
 // one keeps it while he waits for the others. Otherwise each that stops leads to others that stop, since what it waits
 // for makes it ready, and so on in every barrier.
 bool team::each_has_a_hart(const carrier *k) const noexcept {
-    if (!lingering || is_bound() || !children_.empty() || core::home_ready(k, this)) return false;
     const unsigned harts = base().hart_count();
+    if (last_size > harts || !lingering || is_bound() || !children_.empty() || core::home_ready(k, this)) return false;
     unsigned here = 0;
     for (unsigned i = 0; i < harts && here < last_size; ++i)
         here += slots_[i].present.load(std::memory_order_relaxed) && !slots_[i].naps.load(std::memory_order_relaxed);
