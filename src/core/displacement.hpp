@@ -12,8 +12,8 @@ struct context;
 struct sched;
 
 // Contexts of this scheduler that others wait for give their harts up after so many looks, wherever in the program's
-// code they are: its hook `displaced` says whether they are there. looks 0: there are no slices. overdue: for so many
-// looks more no hart has looked for work there, so one that is in a scheduler below is taken out of that, by turns.
+// code they are: its hook `displaced` says whether they are there. looks 0: there are no slices. overdue, if not 0: for
+// longer no hart has looked for work there, so one that is in a scheduler below is taken out of that, by this number.
 struct time_slice {
     const sched *of = nullptr;
     unsigned looks = 0, overdue = 0;

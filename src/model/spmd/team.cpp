@@ -137,6 +137,10 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
     busy = false;
     return_to_place(c);
     if (reported) report(-reported);
+    // The kernel thread's own computation can go on nowhere else, and region after region might not let it: within them
+    // the hart does not look.
+    if (!lingering && c->on->carried && core::home_ready(c->on, c->owner)) [[unlikely]]
+        core::let_others_run();
 }
 
 void team::set_body(body_fn body, void *arg) noexcept {

@@ -281,7 +281,8 @@ void look(core::timer *) noexcept {
     const unsigned unserved = count_unserved(s, waits);
     const std::int64_t slice_ns = std::int64_t{sys::get_options().slice_ms} * 1'000'000;
     const auto slice_looks = static_cast<unsigned>((slice_ns + look_ns - 1) / look_ns);
-    const core::time_slice slice{s, slice_looks, unserved > slice_looks ? unserved - slice_looks : 0};
+    static unsigned overdue = 0; // the harts take turns, however soon each time is served
+    const core::time_slice slice{s, slice_looks, unserved > slice_looks ? overdue = std::max(overdue + 1, 1U) : 0};
     const core::look_result seen = core::look_after_homes({looks_at_running, waits, slice});
     if (seen.all_kept) read_without_harts();
     if (living.load(std::memory_order_relaxed) == 0) {
