@@ -397,7 +397,7 @@ team::outcome team::linger(carrier *k) noexcept {
     std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0;
     for (unsigned i = 1;; ++i) {
         if (ranks_in(own) != 0 || has_calls(k)) return outcome::look;
-        const std::uint64_t call = call_.load(std::memory_order_relaxed);
+        const std::uint64_t call = call_.load(std::memory_order_acquire); // acquire[team-call]
         if ((call & slot::gang) && call != own.last_gang) {
             own.last_gang = call;
             return outcome::insist;

@@ -137,10 +137,6 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
     busy = false;
     return_to_place(c);
     if (reported) report(-reported);
-    // The kernel thread's own computation can go on nowhere else, and region after region might not let it: within them
-    // the hart does not look.
-    if (!lingering && c->on->carried && core::home_ready(c->on, c->owner)) [[unlikely]]
-        core::let_others_run();
 }
 
 void team::set_body(body_fn body, void *arg) noexcept {
@@ -234,13 +230,13 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
             return call_.store(none | slot::spread, std::memory_order_release); // release[team-call]
         }
         end = deal(own, ranks, none);
-    } else {
+    } else if (!is_gang) { // a gang is called below
         call_nobody();
     }
     if (end == 1) return;
     if (slots_[own].is_dealt) dealt_ranks_ = 0; // his last deal was on another hart, and he writes over its rank
     slots_[own].range.store(slot::part(none, 1, end), std::memory_order_release); // release[team-ranks]
-    if (is_gang && lingering) call_.store(none, std::memory_order_relaxed);       // idle harts come at once
+    if (is_gang && lingering) call_.store(none, std::memory_order_release);       // idle harts come: release[team-call]
 }
 
 // The line is left alone where that is so already: all idle harts look at it.
@@ -488,6 +484,13 @@ void give_way_to_master() noexcept {
     context *c = core::current_context();
     if (!c || !c->on->carried || c->owner->hooks != &team_hooks) return;
     static_cast<team *>(c->owner)->give_way_to_master(c);
+}
+
+void let_thread_go_on() noexcept {
+    constexpr int most = 64; // others that are ready have their turns before
+    const context *c = core::current_context();
+    for (int i = 0; i < most && c && c->on->carried && c != c->on->native && core::home_ready(c->on, c->owner); ++i)
+        if (!core::let_others_run()) return;
 }
 
 void watch_regions(void (*watcher)(int harts)) noexcept { region_watcher.store(watcher, std::memory_order_relaxed); }

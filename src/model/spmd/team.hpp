@@ -43,6 +43,11 @@ COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = regi
 // lately. May switch.
 COMITY_SHARED void give_way_to_master() noexcept;
 
+// The caller has closed a region, and holds nothing of it any more. If the computation of the kernel thread that it is
+// on may go on, which it can nowhere else, it does now: within regions no hart looks for that, and one might follow the
+// other for ever. Others that are ready may run before. May switch.
+COMITY_SHARED void let_thread_go_on() noexcept;
+
 // Places to which ranks can be bound: sets of CPUs, which live as long as the process, looked up by numbers from 1;
 // null: there is no such place. Any thread, once.
 COMITY_SHARED void set_places(const sys::cpu_set *(*look_up)(unsigned place) noexcept) noexcept;

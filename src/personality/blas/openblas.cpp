@@ -282,6 +282,7 @@ void openblas::run_jobs(job run, unsigned jobs, std::size_t size, void *queue, i
         note_gain(wall, work_of(c, ranks, wall));
     }
     numbers_.give_back(jobs, c.numbers);
+    if (jobs > 1) spmd::let_thread_go_on();
 }
 
 // ---- Fork. OpenBLAS frees its work buffers before a fork, so no job may run then: each library's handlers are made

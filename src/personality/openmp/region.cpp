@@ -247,6 +247,7 @@ template <bool watched> void run(thread *t, const region &r, unsigned ranks) noe
     self = t;
     if (limit != no_limit && taken > 1) [[unlikely]]
         give_to_limit(t, taken);
+    if (ranks > 1) spmd::let_thread_go_on();
 }
 
 // What a region gets instead of so many ranks. Told once in the process: who asks for them does it again and again.
