@@ -72,7 +72,8 @@ bool team::is_outermost() const noexcept {
 
 int team::claim(carrier *k, bool insists) noexcept {
     const int rank = claim_own(k);
-    return rank >= 0 ? rank : steal(k, insists);
+    const bool leaves_others = !insists && slots_[k->carried->id].is_spread; // those have one each
+    return rank >= 0 || leaves_others ? rank : steal(k, insists);
 }
 
 int team::claim_own(carrier *k) noexcept {
@@ -213,7 +214,7 @@ void team::finish(member *m) noexcept {
     s.last_arg = arg_;
     if (!is_tree) [[unlikely]] // is subtracted at once, but only when the context is saved
         return core::pause(c, member_parks, this);
-    if (const int rank = lingering && s.is_spread ? claim_own(k) : claim(k, !lingering); rank >= 0)
+    if (const int rank = claim(k, !lingering); rank >= 0)
         return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.
     if (may_resume_master(k) &&
@@ -364,7 +365,7 @@ void team::step(carrier *k, bool child_first) noexcept {
                 core::go_home(k, this);
             }
             if (context *c = pop_ready(k)) core::resume(k, c);
-            if (const int rank = own.is_spread && !insists ? claim_own(k) : claim(k, insists); rank >= 0) {
+            if (const int rank = claim(k, insists); rank >= 0) {
                 own.came_at = sys::ticks();
                 own.insisted = insists;
                 resume_member(k, static_cast<unsigned>(rank));

@@ -17,6 +17,7 @@
 #include "sys/options.hpp"
 #include "sys/process.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <unistd.h>
