@@ -4,7 +4,7 @@
  *      +16   x19, x20      +32  x21, x22     +48  x23, x24
  *      +64   x25, x26      +80  x27, x28
  *      +96   d8, d9        +112 d10, d11     +128 d12, d13    +144 d14, d15
- *      +160  FPCR, pad
+ *      +160  FPCR, FPSR
  *
  * tools/gdb reads this frame to show parked contexts: change both together. */
 #if defined(__aarch64__)
@@ -27,7 +27,8 @@
 #define FRAME_SAVE \
         REGISTERS_SAVE; \
         mrs     x9, fpcr; \
-        str     x9, [sp, #160]
+        mrs     x10, fpsr; \
+        stp     x9, x10, [sp, #160]
 
 #define REGISTERS_RESTORE \
         ldp     d14, d15, [sp, #144]; \
@@ -43,12 +44,16 @@
         add     sp, sp, #FRAME; .cfi_adjust_cfa_offset -FRAME
 
 #define FRAME_RESTORE \
-        ldr     x9, [sp, #160]; \
-        mrs     x10, fpcr; \
-        cmp     x9, x10; \
+        ldp     x9, x10, [sp, #160]; \
+        mrs     x11, fpcr; \
+        cmp     x9, x11; \
         b.eq    1f; \
         msr     fpcr, x9; \
-1:      REGISTERS_RESTORE
+1:      mrs     x11, fpsr; \
+        cmp     x10, x11; \
+        b.eq    2f; \
+        msr     fpsr, x10; \
+2:      REGISTERS_RESTORE
 
         .text
 

@@ -36,14 +36,16 @@
         popq    %rbp; .cfi_adjust_cfa_offset -8; .cfi_restore rbp
 
         /* Loading a control word that is already in force costs tens of cycles, so compare first; but MXCSR where that
-           is dearer. MXCSR's low six bits are status flags, which no function preserves. `live`: the control words in
-           force, as FRAME_SAVE stores them. */
+           is dearer. Its low six bits are status flags: each context has its own, since threads of the program are
+           contexts, and numpy, say, asks for its flags after it has waited for Python's lock. Only the sixth, "inexact",
+           is left as it is: nearly every operation sets it. `live`: the control words in force, as FRAME_SAVE stores
+           them. */
 #define FRAME_RESTORE(live) \
-        cmpb    $0, loads_mxcsr(%rip); \
+        cmpb    $0, comity_arch_loads_mxcsr(%rip); \
         jne     1f; \
         movl    live, %eax; \
         xorl    (%rsp), %eax; \
-        testl   $0xffc0, %eax; \
+        testl   $0xffdf, %eax; \
         je      2f; \
 1:      ldmxcsr (%rsp); \
 2:      movzwl  4+live, %eax; \
@@ -54,8 +56,8 @@
 
         /* AMD's processors read late what stmxcsr has written, and load MXCSR in a cycle or two: a switch takes 15
            cycles instead of 20 (Zen 4) if it is loaded unseen. Intel's take up to 170 to load other flags. */
-        .local  loads_mxcsr
-        .comm   loads_mxcsr, 1, 1
+        .comm   comity_arch_loads_mxcsr, 1, 1
+        .hidden comity_arch_loads_mxcsr
 
         .text
 
@@ -68,7 +70,7 @@ find_what_is_cheap:
         xorl    %eax, %eax
         cpuid
         cmpl    $0x68747541, %ebx       /* "Auth" of "AuthenticAMD" */
-        sete    loads_mxcsr(%rip)
+        sete    comity_arch_loads_mxcsr(%rip)
         popq    %rbx
         .cfi_adjust_cfa_offset -8
         .cfi_restore rbx

@@ -10,6 +10,8 @@
 #include <cfenv>
 #include <csignal>
 #include <cstdint>
+#include <thread>
+#include <vector>
 
 #include <pthread.h>
 #include <sched.h>
@@ -268,6 +270,50 @@ TEST(attributes, floating_point_modes_are_the_creators) {
         }
     }
     fesetround(before);
+}
+
+// numpy asks for them after it has waited for Python's lock.
+TEST(attributes, floating_point_flags_stay_with_a_thread_that_waits) {
+    constexpr int flags = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW;
+    constexpr int threads = 8, rounds = 200;
+    std::atomic<int> wrong{0};
+    auto works = [&wrong](int i) {
+        const int mine = i % 2 == 0 ? 0 : FE_INVALID | FE_DIVBYZERO;
+        volatile double zero = 0, sink = 0;
+        for (int round = 0; round < rounds; ++round) {
+            feclearexcept(FE_ALL_EXCEPT);
+            if (mine != 0) {
+                sink = zero / zero;
+                sink = 1 / zero;
+            }
+            round % 20 == 0 ? static_cast<void>(usleep(100)) : static_cast<void>(sched_yield());
+            if (fetestexcept(flags) != mine) ++wrong;
+        }
+        static_cast<void>(sink);
+    };
+    std::vector<std::thread> all;
+    for (int i = 0; i < threads; ++i) all.emplace_back(works, i);
+    for (std::thread &t : all) t.join();
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST(attributes, floating_point_flags_at_the_start_are_the_creators) {
+    auto leaves_flags = [] {
+        volatile double zero = 0;
+        static_cast<void>(zero / zero);
+    };
+    int seen = -1;
+    auto looks = [&seen] { seen = fetestexcept(FE_INVALID | FE_DIVBYZERO); };
+    for (const int flags : {0, FE_DIVBYZERO}) {
+        feclearexcept(FE_ALL_EXCEPT);
+        feraiseexcept(flags);
+        for (int i = 0; i < 20; ++i) {
+            pthread_join(start(leaves_flags), nullptr);
+            pthread_join(start(looks), nullptr);
+            EXPECT_EQ(flags, seen);
+        }
+    }
+    feclearexcept(FE_ALL_EXCEPT);
 }
 
 // Each thread's CPUs are its own, whoever asks.

@@ -204,7 +204,8 @@ void *run(void *data) {
         ::uselocale(LC_GLOBAL_LOCALE);
     }
     used = true;
-    if (sys::float_modes() != t->float_modes) sys::set_float_modes(t->float_modes); // those of who was here before
+    if (sys::float_environment() != t->floating)
+        sys::set_float_environment(t->floating); // those of who was here before
     current_thread = t;
     t->frame = __builtin_frame_address(0);
     const core::context *c = core::current_context();
@@ -243,7 +244,7 @@ int create(thread *t, const wishes &w) noexcept {
     bool inside = false;
     if (!open_scheduler(inside)) return EAGAIN;
     t->signals.blocked.store(first_mask(w), std::memory_order_relaxed);
-    t->float_modes = sys::float_modes();
+    t->floating = sys::float_environment();
     // release[posix-thread-state]: from here on its mask counts, although it has not started
     t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_release);
     comity_thread_attr_t a{};

@@ -18,9 +18,9 @@ struct threads_own {
     // The newest cleanup handlers of both kinds; the thread's own.
     __pthread_unwind_buf_t *unwind_buffers = nullptr;
     _pthread_cleanup_buffer *cleanup_buffers = nullptr;
-    void *result = nullptr;        // of one that ends from the middle
-    void *frame = nullptr;         // of the function under all of the program's
-    std::uint64_t float_modes = 0; // of its creator (sys/float_modes.hpp)
+    void *result = nullptr;     // of one that ends from the middle
+    void *frame = nullptr;      // of the function under all of the program's
+    std::uint64_t floating = 0; // environment of its creator (sys/float_modes.hpp)
     int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
     bool ending = false, in_program = false;
     bool is_known_owner = false;   // of mutexes, by its kernel thread's id
