@@ -394,7 +394,8 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
         if (context *c = take_ready(slots[harts])) resume(c);
         if (unit *u = steal_fresh(k, true)) return run(u); // under chaos there may be own ones, too
         if (core::sched *child = children_.pick()) {
-            if (searched) call_for_more(own);
+            if (searched || !children_.empty())
+                call_for_more(own); // the child may want more than the one called for it
             core::enter(k, child);
         }
         if (leaves_to_others(own, left)) continue;
@@ -422,7 +423,10 @@ void work_stealing::look_beyond(carrier *k) noexcept {
             if (context *c = alone() ? take_ready(slots[harts]) : steal_ready(k, turn / 4)) core::resume(k, c);
             break;
         case 1:
-            if (core::sched *child = children_.pick()) core::enter(k, child);
+            if (core::sched *child = children_.pick()) {
+                if (!children_.empty()) call_for_more(*work_of(k));
+                core::enter(k, child);
+            }
             break;
         case 2: // a native context that yields for ever is always ready
             if (core::home_ready(k, this)) core::go_home(k, this);

@@ -9,27 +9,39 @@
 #include "model/spmd/team_impl.hpp"
 #include "sys/message.hpp"
 
+#include <algorithm>
+
 namespace comity::spmd {
 
 using core::base;
 
 // Each rank gets a hart for itself, or a kernel thread.
 void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
-    // A hart that spins in the team takes its ranks within a fraction of a microsecond; one that waits above has to
-    // come first.
+    // A hart that spins in the team takes its rank within a fraction of a microsecond; those that wait above have to
+    // come first, one after the other. They are waited for as long as one comes now and then: to wake a kernel thread
+    // takes five microseconds here, and fifty until it runs.
     const unsigned most_us = parent != &base() && base().has_searchers() ? 4 : 1;
-    if (parent != &base()) ask_for_harts(ranks);
-    const std::uint64_t from = sys::ticks(), most = most_us * core::ticks_per_us();
-    while (sys::ticks() - from < most && has_ranks()) sys::cpu_relax();
-    const std::uint64_t r =
-        slots_[k->carried->id].range.load(std::memory_order_relaxed); // of a gang all ranks start in this slot
-    unsigned left = slot::count(r);
+    if (parent != &base()) ask_for_harts(ranks, std::min(ranks, base().hart_count()));
+    const std::uint64_t most = most_us * core::ticks_per_us();
+    unsigned left = ranks_left();
+    for (std::uint64_t from = sys::ticks(); left != 0 && sys::ticks() - from < most;) {
+        for (int i = 0; i < 8; ++i) sys::cpu_relax(); // the look takes away lines that the others are about to write
+        const unsigned before = left;
+        left = ranks_left();
+        if (left != before) from = sys::ticks();
+    }
     // A hart that is idle is woken, which costs no more than waking another kernel thread, and stays for the next
     // region.
-    if (left != 0 && parent == &base()) left -= harts_that_come(left);
+    if (left != 0 && parent == &base()) left -= std::min(left, harts_that_come(left));
     for (int rank; left != 0 && (rank = claim(k, true)) >= 0; --left) {
         promote_member(members_[rank]);
     }
+}
+
+unsigned team::ranks_left() const noexcept {
+    unsigned left = 0;
+    for (unsigned i = 0; i < base().hart_count(); ++i) left += ranks_in(slots_[i]);
+    return left;
 }
 
 void team::note_promotion(member *m) noexcept {

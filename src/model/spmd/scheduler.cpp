@@ -338,6 +338,8 @@ void team::give_way_to_master(context *c) noexcept {
 void team::enter_child(carrier *k) noexcept {
     core::sched *child = children_.pick();
     if (!child) return;
+    // The child wants more than this hart, or others do, and nobody else may be looking.
+    if (!children_.empty() && harts_of(account.load(std::memory_order_relaxed)) < base().hart_count()) call_hart(1);
     slots_[k->carried->id].set_present(false);
     slots_[k->carried->id].forget_lingering();
     if (child->hooks != &team_hooks) leave_places(k); // else the child knows where
@@ -364,8 +366,12 @@ void team::step(carrier *k, bool child_first) noexcept {
                 send_home(k);
                 core::go_home(k, this);
             }
-            if (context *c = pop_ready(k)) core::resume(k, c);
+            if (context *c = pop_ready(k)) {
+                if (is_guest) call_next(own);
+                core::resume(k, c);
+            }
             if (const int rank = claim(k, insists); rank >= 0) {
+                if (is_guest) call_next(own);
                 own.came_at = sys::ticks();
                 own.insisted = insists;
                 resume_member(k, static_cast<unsigned>(rank));
@@ -442,12 +448,9 @@ bool team::nap_if_cores_are_short(carrier *k, std::uint64_t now) noexcept {
     slot &own = slots_[k->carried->id];
     if (own.missed_at != 0 && now - own.missed_at < after_miss_us * core::ticks_per_us()) return false;
     const unsigned missing = sys::cores_missing_lately();
-    if (missing == 0) return false;
+    if (missing == 0 || is_gang_.load(std::memory_order_relaxed)) return false; // a gang would have its ranks promoted
     unsigned asleep = 0;
-    for (unsigned i = 0; i < base().hart_count(); ++i) { // a gang would have its ranks promoted
-        if (slots_[i].range.load(std::memory_order_relaxed) & slot::gang) return false;
-        asleep += slots_[i].naps.load(std::memory_order_relaxed);
-    }
+    for (unsigned i = 0; i < base().hart_count(); ++i) asleep += slots_[i].naps.load(std::memory_order_relaxed);
     if (asleep >= missing) return false;
     const std::uint64_t before = latest_region(own);
     own.naps.store(true, std::memory_order_relaxed);
@@ -617,10 +620,18 @@ void team::call_hart(unsigned n) noexcept {
     std::uint64_t a = account.load(std::memory_order_relaxed);
     if (wanted_of(a) != 0) return;
     const std::uint32_t harts = base().hart_count(), missing = harts - (harts_of(a) < harts ? harts_of(a) : harts);
+    if (is_guest) n = 1;
     want(n < missing ? n : missing ? missing : 1);
     a = account.load(std::memory_order_relaxed);
     if (harts_of(a) < harts)
         parent->callbacks->request(handle(parent), handle(this), static_cast<int>(n < missing ? n : 1));
+}
+
+// The hart has found something to do, and calls another one if there is more.
+void team::call_next(const slot &own) noexcept {
+    if (wanted_of(account.load(std::memory_order_relaxed)) == 0 &&
+        (ranks_in(own) != 0 || ready_count_.load(std::memory_order_relaxed) != 0 || has_ranks()))
+        call_hart(1);
 }
 
 // ---- Fork

@@ -125,7 +125,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
     if (kind == region_kind::gang)
         run_gang_members(c->on, ranks);
     else
-        ask_for_harts(ranks);
+        ask_for_harts(ranks, is_guest ? std::min(most, 2U) : most);
     run_own_rank(ranks);
     c->on->carried ? join(c) : join_without_hart(); // without a hart it was displaced
     // The mark that the master waits, where who ended last could not take it away: he posted the master, or was
@@ -220,23 +220,24 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     const bool is_gang = kind == region_kind::gang;
     const std::uint32_t here = lingering ? sched::harts_of(account.load(std::memory_order_relaxed)) : 0;
     sharers_ = std::max(here, 2U);
+    slot::set(is_gang_, is_gang);
     is_brief_region = !is_gang && is_brief(ranks - 1);
-    const std::uint64_t none =
-        slot::no_ranks_of(++regions_, code_) | (is_gang ? slot::gang : 0) | (is_brief_region ? slot::brief : 0);
+    const std::uint64_t none = slot::no_ranks_of(++regions_, code_) | (is_brief_region ? slot::brief : 0);
     unsigned end = ranks;
-    if (is_tree && !is_gang && !is_brief_region && here > 1) {
+    if (is_tree && !is_brief_region && here > 1) {
         if (deals_as_before(own, ranks)) {
             dealt_region_ = regions_;
             return call_.store(none | slot::spread, std::memory_order_release); // release[team-call]
         }
-        end = deal(own, ranks, none);
-    } else if (!is_gang) { // a gang is called below
+        end = deal(own, ranks, none, is_gang);
+    } else {
         call_nobody();
     }
     if (end == 1) return;
     if (slots_[own].is_dealt) dealt_ranks_ = 0; // his last deal was on another hart, and he writes over its rank
-    slots_[own].range.store(slot::part(none, 1, end), std::memory_order_release); // release[team-ranks]
-    if (is_gang && lingering) call_.store(none, std::memory_order_release);       // idle harts come: release[team-call]
+    const std::uint64_t left = none | (is_gang ? slot::gang : 0);
+    slots_[own].range.store(slot::part(left, 1, end), std::memory_order_release); // release[team-ranks]
+    if (is_gang && lingering) call_.store(left, std::memory_order_release);       // idle harts come: release[team-call]
 }
 
 // The line is left alone where that is so already: all idle harts look at it.
@@ -259,8 +260,8 @@ bool team::deals_as_before(unsigned by, unsigned ranks) const noexcept {
     return true;
 }
 
-// Returns one more than the last rank that is left for the own slot.
-unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none) noexcept {
+// Returns one more than the last rank that is left for the own slot. No rank of a gang may wait behind another one.
+unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gang) noexcept {
     const unsigned harts = base().hart_count();
     unsigned others = 0, end = ranks;
     for (unsigned i = 0; i < harts; ++i) others += i != by && slots_[i].present.load(std::memory_order_relaxed);
@@ -275,7 +276,7 @@ unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none) noexcept {
         slot &s = slots_[i];
         unsigned share = 0;
         if (i != by && s.present.load(std::memory_order_relaxed) && others != 0) share = end / (others-- + 1);
-        if (is_spread && share > 1) share = 1; // some slot was left out: the own one has what is over
+        if ((is_spread || is_gang) && share > 1) share = 1; // the own slot has what is over
         std::uint64_t r = s.range.load(std::memory_order_relaxed);
         const bool may_be_old = slot::is_spent(r) || r == slot::stealing; // a thief puts back what was there
         bool is_dealt = false;
@@ -298,10 +299,9 @@ unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none) noexcept {
 }
 
 // A region that could use more harts than are here asks for them at its start: nobody knows how long it will be, nobody
-// asks later, and its ranks may wait for each other without telling Comity.
-void team::ask_for_harts(unsigned ranks) noexcept {
+// asks later (but in a guest, where each that comes does), and its ranks may wait for each other without telling Comity.
+void team::ask_for_harts(unsigned ranks, std::uint32_t most) noexcept {
     const unsigned harts = base().hart_count();
-    const std::uint32_t most = ranks < harts ? ranks : harts;
     is_below_ = harts > 1 && offer(master->on);
     // A hart that leaves says so, then looks at its slot; we have filled the slots, and look who is here. One sees the
     // other.
@@ -462,6 +462,7 @@ team *prepare(unsigned ranks) noexcept {
     if (t->lingering && !root) t->close(); // this time the caller is below another scheduler
     if (t->lingering != root)              // harts that linger in it read this
         t->lingering = root;
+    t->is_guest = !root && !without && !around && c->owner != &base();
     if (const unsigned size = t->grow(ranks); t->last_size != size) t->last_size = size;
     return t;
 }

@@ -191,6 +191,7 @@ public:
     bool is_brief_region = false;                       // what its ranks do is not worth another hart's coming
     std::uint8_t code_ = 0;                             // where pace_ has what is known of the region
     bool busy = false;                                  // a region runs
+    bool is_guest = false;                              // below a scheduler that is neither a team nor the base
     team *top_ = nullptr;                               // the topmost team, or itself
     std::atomic<std::uintptr_t> *offered_at_ = nullptr; // slot::offer in the team around; null: not offered
 
@@ -220,6 +221,7 @@ public:
 
     // Looked at by harts without work.
     alignas(64) std::atomic<bool> draining_{false}; // idle harts must leave
+    std::atomic<bool> is_gang_{false};              // the last region was one; written by the master
     std::atomic<bool> mixed_{false};                // a thief has put ranks into another slot since the last deal
     std::atomic<bool> bound_{false};                // its ranks have places; written by the master between regions
     std::atomic<place_table *> places_{nullptr};    // made by the master, or by a rank that binds itself
@@ -251,8 +253,9 @@ private:
     void run_own_rank(unsigned ranks) noexcept;
     void leave_region(carrier *k) noexcept;
     void distribute(carrier *k, unsigned ranks, region_kind kind) noexcept;
-    void ask_for_harts(unsigned ranks) noexcept;
+    void ask_for_harts(unsigned ranks, std::uint32_t most) noexcept;
     void call_hart(unsigned n) noexcept;
+    void call_next(const slot &own) noexcept;
     bool offer(const carrier *k) noexcept;
     bool all_inside() const noexcept;
     void take_offer_back() noexcept;
@@ -261,6 +264,7 @@ private:
     void join_without_hart() noexcept;
     void leave_without_hart() noexcept;
     void run_gang_members(carrier *k, unsigned ranks) noexcept;
+    unsigned ranks_left() const noexcept;
     unsigned harts_that_come(unsigned wanted) noexcept;
     static void note_promotion(member *m) noexcept; // prepared
     static void place_promoted(const member *m) noexcept;
@@ -277,7 +281,7 @@ private:
     void call_nobody() noexcept;
     std::uint64_t latest_region(const slot &s) const noexcept;
     bool deals_as_before(unsigned by, unsigned ranks) const noexcept;
-    unsigned deal(unsigned by, unsigned ranks, std::uint64_t none) noexcept;
+    unsigned deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gang) noexcept;
     bool has_ranks() const noexcept;
     bool has_calls(carrier *k) noexcept;
     bool each_has_a_hart(const carrier *k) const noexcept;

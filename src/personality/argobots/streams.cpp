@@ -203,6 +203,7 @@ void streams::go_home(carrier *k) noexcept {
 void streams::enter_child(carrier *k) noexcept {
     core::sched *child = children_.pick();
     if (!child) return;
+    if (!children_.empty()) call_hart(); // it wants more than this hart, or others do
     leave_place(k);
     core::enter(k, child);
 }
