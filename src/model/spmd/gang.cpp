@@ -31,8 +31,8 @@ void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
         if (left != before) from = sys::ticks();
     }
     // A hart that is idle is woken, which costs no more than waking another kernel thread, and stays for the next
-    // region.
-    if (left != 0 && parent == &base()) left -= std::min(left, harts_that_come(left));
+    // region. Not for bound ranks, which those that come may have to leave to others.
+    if (left != 0 && parent == &base() && !is_bound()) left -= std::min(left, harts_that_come(left));
     for (int rank; left != 0 && (rank = claim(k, true)) >= 0; --left) {
         promote_member(members_[rank]);
     }

@@ -143,6 +143,8 @@ int team::steal(carrier *k, bool insists) noexcept {
             slots_[own].is_spread = false; // it goes on to help
             slots_[own].code = slot::code_of(r);
             ++k->count.steals;
+            // For a moment nobody could see the rest.
+            if (is_guest && ranks_in(slots_[own]) != 0) call_hart(1);
             return rank;
         }
         if (ranks_in(slots_[own]) != 0) // the master has just filled it
@@ -338,8 +340,7 @@ void team::give_way_to_master(context *c) noexcept {
 void team::enter_child(carrier *k) noexcept {
     core::sched *child = children_.pick();
     if (!child) return;
-    // The child wants more than this hart, or others do, and nobody else may be looking.
-    if (!children_.empty() && harts_of(account.load(std::memory_order_relaxed)) < base().hart_count()) call_hart(1);
+    if (calls_for_children()) call_hart(1); // it wants more than this hart, or others do
     slots_[k->carried->id].set_present(false);
     slots_[k->carried->id].forget_lingering();
     if (child->hooks != &team_hooks) leave_places(k); // else the child knows where
@@ -363,15 +364,16 @@ void team::step(carrier *k, bool child_first) noexcept {
             if (child_first) enter_child(k);
             child_first = false;
             if (core::home_ready(k, this)) {
+                call_next(own);
                 send_home(k);
                 core::go_home(k, this);
             }
             if (context *c = pop_ready(k)) {
-                if (is_guest) call_next(own);
+                call_next(own);
                 core::resume(k, c);
             }
             if (const int rank = claim(k, insists); rank >= 0) {
-                if (is_guest) call_next(own);
+                call_next(own);
                 own.came_at = sys::ticks();
                 own.insisted = insists;
                 resume_member(k, static_cast<unsigned>(rank));
@@ -627,11 +629,16 @@ void team::call_hart(unsigned n) noexcept {
         parent->callbacks->request(handle(parent), handle(this), static_cast<int>(n < missing ? n : 1));
 }
 
-// The hart has found something to do, and calls another one if there is more.
+// The hart has found something to do, and calls another one if there is more for which nobody may have been called.
 void team::call_next(const slot &own) noexcept {
-    if (wanted_of(account.load(std::memory_order_relaxed)) == 0 &&
-        (ranks_in(own) != 0 || ready_count_.load(std::memory_order_relaxed) != 0 || has_ranks()))
-        call_hart(1);
+    const bool is_more = is_guest && (ranks_in(own) != 0 || ready_count_.load(std::memory_order_relaxed) != 0 ||
+                                      !children_.empty() || has_ranks());
+    if (is_more || calls_for_children()) call_hart(1);
+}
+
+// Does a child want harts, and are some elsewhere? While one hart is wanted nobody calls another one.
+bool team::calls_for_children() const noexcept {
+    return !children_.empty() && harts_of(account.load(std::memory_order_relaxed)) < base().hart_count();
 }
 
 // ---- Fork

@@ -172,6 +172,7 @@ void team::enter_region(carrier *k) noexcept {
     }
     slots_[k->carried->id].set_present(true);
     const team *up = around();
+    if (const bool is = !lingering && !up && parent != &base(); is_guest != is) is_guest = is; // harts read it
     below_ = up ? up->below_ + 1 : 0;
     top_ = up ? up->top_ : this;
     if (!up) slots_[k->carried->id].set_inside(true);
@@ -224,7 +225,7 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     is_brief_region = !is_gang && is_brief(ranks - 1);
     const std::uint64_t none = slot::no_ranks_of(++regions_, code_) | (is_brief_region ? slot::brief : 0);
     unsigned end = ranks;
-    if (is_tree && !is_brief_region && here > 1) {
+    if (is_tree && !is_brief_region && here > 1 && !(is_gang && is_bound())) { // not all harts may take bound ranks
         if (deals_as_before(own, ranks)) {
             dealt_region_ = regions_;
             return call_.store(none | slot::spread, std::memory_order_release); // release[team-call]
@@ -299,7 +300,8 @@ unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gan
 }
 
 // A region that could use more harts than are here asks for them at its start: nobody knows how long it will be, nobody
-// asks later (but in a guest, where each that comes does), and its ranks may wait for each other without telling Comity.
+// asks later (but in a guest, where each that comes does), and its ranks may wait for each other without telling
+// Comity.
 void team::ask_for_harts(unsigned ranks, std::uint32_t most) noexcept {
     const unsigned harts = base().hart_count();
     is_below_ = harts > 1 && offer(master->on);
@@ -462,7 +464,6 @@ team *prepare(unsigned ranks) noexcept {
     if (t->lingering && !root) t->close(); // this time the caller is below another scheduler
     if (t->lingering != root)              // harts that linger in it read this
         t->lingering = root;
-    t->is_guest = !root && !without && !around && c->owner != &base();
     if (const unsigned size = t->grow(ranks); t->last_size != size) t->last_size = size;
     return t;
 }

@@ -67,8 +67,8 @@ struct alignas(64) slot {
 
     static constexpr std::uint64_t stealing = 0xffff; // empty, like every range with begin >= end
     static constexpr std::uint32_t most_ranks = 0xfffe;
-    // The ranks are those of a gang: a thief takes one at a time. In the word, so that it is that of the ranks one
-    // takes.
+    // The ranks are those of a gang, more than were dealt, one to each hart: a thief takes one at a time. In the word,
+    // so that it is that of the ranks one takes.
     static constexpr std::uint64_t gang = std::uint64_t{1} << 63;
     // The ranks are so short that their hart has run them sooner than another one could help (team::is_brief).
     static constexpr std::uint64_t brief = std::uint64_t{1} << 62;
@@ -191,7 +191,6 @@ public:
     bool is_brief_region = false;                       // what its ranks do is not worth another hart's coming
     std::uint8_t code_ = 0;                             // where pace_ has what is known of the region
     bool busy = false;                                  // a region runs
-    bool is_guest = false;                              // below a scheduler that is neither a team nor the base
     team *top_ = nullptr;                               // the topmost team, or itself
     std::atomic<std::uintptr_t> *offered_at_ = nullptr; // slot::offer in the team around; null: not offered
 
@@ -204,6 +203,7 @@ public:
     unsigned room_ = 0;           // of members_
     std::uint32_t generation = 0; // of the process: members do not survive a fork
     bool lingering = false;       // a root team, which stays registered between its regions
+    bool is_guest = false;        // below a scheduler that is neither a team nor the base
     bool is_hot = true;           // it is kept for the next region (COMITY_HOT_TEAMS)
     bool is_tree = true;          // ranks are dealt in halves and counted for each hart (COMITY_TEAM_TREE)
     // The carrier that the master is bound to, or null; the same for the whole region. For the watch: context::home may
@@ -213,8 +213,9 @@ public:
     // Changed by each hart in each region: ranks but 0 that have not ended, and master_waiting.
     alignas(64) std::atomic<std::uint32_t> unfinished_{0};
 
-    // What a region is, and its call: slot::spread if its ranks are dealt as those before, slot::gang if it is one, and
-    // then its number. Idle harts look at it all the time, so the master writes only what changes.
+    // What a region is, and its call: slot::spread if its ranks are dealt as those before, slot::gang if idle harts are
+    // to come for a gang's, and then its number. Idle harts look at it all the time, so the master writes only what
+    // changes.
     alignas(64) body_fn body_ = nullptr;
     void *arg_ = nullptr;
     std::atomic<std::uint64_t> call_{0};
@@ -256,6 +257,7 @@ private:
     void ask_for_harts(unsigned ranks, std::uint32_t most) noexcept;
     void call_hart(unsigned n) noexcept;
     void call_next(const slot &own) noexcept;
+    bool calls_for_children() const noexcept;
     bool offer(const carrier *k) noexcept;
     bool all_inside() const noexcept;
     void take_offer_back() noexcept;

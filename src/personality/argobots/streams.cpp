@@ -165,7 +165,8 @@ void streams::next(carrier *k) noexcept {
         if (turn % 16 == 15) enter_child(k);
         const bool primary_only = keeps_to_primary(k);
         if (context *c = pop_ready(primary_only)) {
-            if (ready_.load(std::memory_order_relaxed) != 0) call_hart(); // it may have been called for several
+            // It may have been called for several.
+            if (ready_.load(std::memory_order_relaxed) != 0 || !children_.empty()) call_hart();
             auto *t = static_cast<thread *>(c->local);
             go_to_place(k, t->on);
             t->on->since = sys::ticks();

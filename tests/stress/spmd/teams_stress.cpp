@@ -157,6 +157,32 @@ TEST(spmd_stress, gang_ranks_all_run_at_once) {
 }
 
 // A rank of one team wakes ranks of others: late wake-ups meet teams that end.
+// Harts that come may have to leave ranks to those that are at their places, and nobody helps them here.
+TEST(spmd_stress, gang_ranks_that_are_bound_all_run_at_once) {
+    static const sys::cpu_set everywhere = sys::cpu_set::every();
+    spmd::set_places([](unsigned) noexcept -> const sys::cpu_set * { return &everywhere; });
+    constexpr unsigned ranks = 4;
+    struct gang {
+        std::atomic<unsigned> here{0};
+        static void body(void *argument, unsigned) {
+            auto *g = static_cast<gang *>(argument);
+            ++g->here;
+            while (g->here != ranks) {
+            }
+        }
+    };
+    for (unsigned places = 1; places <= ranks; ++places)
+        for (int again = 0; again < 10; ++again) {
+            gang g;
+            spmd::team *t = spmd::prepare(ranks);
+            ASSERT_EQ(spmd::size(t), ranks);
+            unsigned place[ranks];
+            for (unsigned r = 0; r < ranks; ++r) place[r] = 1 + r * places / ranks;
+            spmd::bind_ranks(t, place);
+            spmd::run(t, gang::body, &g, spmd::region_kind::gang);
+        }
+}
+
 TEST(spmd_stress, a_lock_across_teams_excludes_and_loses_nobody) {
     struct lock {
         std::atomic<bool> held{false};
