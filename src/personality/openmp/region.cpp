@@ -22,10 +22,15 @@ void take_modes(const team *tm) noexcept {
     sys::set_float_modes(tm->modes);
 }
 
+// The team of the context's last region. `self` may be a thread of one that is gone, and another one in its place.
+__thread std::uint64_t team_entered __attribute__((tls_model("initial-exec"))) = 0;
+
 // From here on the region's code sees itself as rank `rank` of the team.
 inline thread *enter_rank(team *tm, unsigned rank) noexcept {
     thread *t = self;
-    if (t->team != tm || t->rank != rank) { // else this context had the same rank the last time
+    if (team_entered != tm->id || t->team != tm ||
+        t->rank != rank) { // else this context had the same rank the last time
+        team_entered = tm->id;
         t = tm->threads[rank];
         self = t;
     }

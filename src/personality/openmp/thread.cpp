@@ -122,7 +122,9 @@ icvs &own_icv() noexcept {
 team *child_team(thread *parent, unsigned size) noexcept {
     team *t = parent->child;
     if (!t) {
+        static std::atomic<std::uint64_t> made{0};
         t = make<team>(1, "OpenMP");
+        t->id = made.fetch_add(1, std::memory_order_relaxed) + 1;
         t->parent = parent;
         t->level = parent->team->level + 1;
         parent->child = t;

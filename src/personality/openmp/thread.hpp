@@ -96,6 +96,7 @@ struct alignas(64) team {
     work_share *first_share = nullptr; // a combined construct's loop: the ranks are in it from the start
     std::uint64_t shares = 0, singles = 0; // where the ranks' counts start
     std::uint64_t modes = 0;               // of floating point, of who opened the region (sys/float_modes.hpp)
+    std::uint64_t id = 0;                  // never another team's; constant; 0 at a root
 
     std::uint32_t process = 0;               // core::generation() when the region began
     const unsigned *further_ranks = nullptr; // of regions further in, by a list of num_threads: ends with 0
