@@ -75,7 +75,7 @@ program_report examine_program(const std::string &name) {
     const bool served = serves_threads(elf, libraries);
     report.runtimes = find_runtimes(libraries, served);
     note_interpreter(elf, report);
-    report.notes.emplace_back(whose_threads(served));
+    if (report.obstacle.empty()) report.notes.emplace_back(whose_threads(served));
     return report;
 }
 

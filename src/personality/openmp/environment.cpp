@@ -379,6 +379,18 @@ std::uint64_t hash_variables() noexcept {
 std::uint64_t hash_at_load = 0;
 sys::once refreshing;
 
+// Is the library's file, but for its version, of this name?
+bool is_of(const char *library, const char *name) noexcept {
+    const std::size_t length = std::strlen(name);
+    return !std::strncmp(library, name, length) && (library[length] == '.' || library[length] == '-');
+}
+bool needs_llvm_openmp() noexcept {
+    return sys::some_object_needs([](const char *l) { return is_of(l, "libomp") || is_of(l, "libiomp5"); });
+}
+bool needs_gcc_openmp() noexcept {
+    return sys::some_object_needs([](const char *l) { return is_of(l, "libgomp"); });
+}
+
 void read_again() {
     if (hash_variables() == hash_at_load) return;
     process.initial = {};
@@ -401,12 +413,6 @@ void read_again() {
     if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
 }
 
-// Is the library's file, but for its version, of this name?
-bool is_of(const char *library, const char *name) noexcept {
-    const std::size_t length = std::strlen(name);
-    return !std::strncmp(library, name, length) && (library[length] == '.' || library[length] == '-');
-}
-
 void use_first() noexcept {
     read_again();
     display_environment_as_asked(true);
@@ -414,14 +420,20 @@ void use_first() noexcept {
         sys::warn("OpenMP: served, by %s", sys::file_around(reinterpret_cast<const void *>(&use_first)));
 }
 
-// Libraries' constructors run before main; the variables that count are those of the program's start.
+// Libraries' constructors run before main; the variables that count are those of the program's start. Each process that
+// `comity run` starts has this library: one that has nothing to do with OpenMP says nothing of bad values. It may load
+// a library that has, and reads them then.
 __attribute__((constructor)) void read_at_start() noexcept {
-    read_environment(process, look_up_securely, sys::get_options().nested);
     process.own_regions = sys::get_options().own_regions;
-    spmd::set_stack_size(process.stack_size);
-    if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
     core::protect_code_at(reinterpret_cast<const void *>(&read_at_start));
     hash_at_load = hash_variables();
+    if (!needs_gcc_openmp() && !needs_llvm_openmp()) {
+        hash_at_load = ~hash_at_load;
+        return;
+    }
+    read_environment(process, look_up_securely, sys::get_options().nested);
+    spmd::set_stack_size(process.stack_size);
+    if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
     read_allocator();
     display_environment_as_asked(false);
 }
@@ -444,8 +456,7 @@ void display_environment_as_asked(bool is_in_use) noexcept {
         return;
     }
     if (!verbose && !show) return;
-    const bool llvm = sys::some_object_needs([](const char *l) { return is_of(l, "libomp") || is_of(l, "libiomp5"); });
-    const bool gcc = sys::some_object_needs([](const char *l) { return is_of(l, "libgomp"); });
+    const bool llvm = needs_llvm_openmp(), gcc = needs_gcc_openmp();
     if (gcc || (is_in_use && !llvm)) display_environment(gcc_abi, verbose);
     if (llvm) display_environment(llvm_abi, verbose);
     is_done = gcc || llvm || is_in_use;
