@@ -32,7 +32,7 @@ void team::run_gang_members(carrier *k, unsigned ranks) noexcept {
     }
     // A hart that is idle is woken, which costs no more than waking another kernel thread, and stays for the next
     // region. Not for bound ranks, which those that come may have to leave to others.
-    if (left != 0 && parent == &base() && !is_bound()) left -= std::min(left, harts_that_come(left));
+    if (left != 0 && parent == &base() && !is_bound()) left -= harts_that_come(left);
     for (int rank; left != 0 && (rank = claim(k, true)) >= 0; --left) {
         promote_member(members_[rank]);
     }

@@ -377,6 +377,7 @@ std::uint64_t hash_variables() noexcept {
 }
 
 std::uint64_t hash_at_load = 0;
+bool is_read = false; // at the start; later only in `refreshing`
 sys::once refreshing;
 
 // Is the library's file, but for its version, of this name?
@@ -391,8 +392,15 @@ bool needs_gcc_openmp() noexcept {
     return sys::some_object_needs([](const char *l) { return is_of(l, "libgomp"); });
 }
 
+void read() noexcept {
+    read_environment(process, look_up_securely, sys::get_options().nested);
+    read_allocator();
+    spmd::set_stack_size(process.stack_size);
+    if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
+}
+
 void read_again() {
-    if (hash_variables() == hash_at_load) return;
+    if (is_read && hash_variables() == hash_at_load) return;
     process.initial = {};
     process.num_teams.store(0, std::memory_order_relaxed);
     process.teams_thread_limit.store(0, std::memory_order_relaxed);
@@ -407,10 +415,7 @@ void read_again() {
     process.wait_policy = process_icvs::wait::unset;
     process.spin_us = -1;
     process.library = process_icvs::library_kind::throughput;
-    read_environment(process, look_up_securely, sys::get_options().nested);
-    read_allocator();
-    spmd::set_stack_size(process.stack_size);
-    if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
+    read();
 }
 
 void use_first() noexcept {
@@ -427,14 +432,9 @@ __attribute__((constructor)) void read_at_start() noexcept {
     process.own_regions = sys::get_options().own_regions;
     core::protect_code_at(reinterpret_cast<const void *>(&read_at_start));
     hash_at_load = hash_variables();
-    if (!needs_gcc_openmp() && !needs_llvm_openmp()) {
-        hash_at_load = ~hash_at_load;
-        return;
-    }
-    read_environment(process, look_up_securely, sys::get_options().nested);
-    spmd::set_stack_size(process.stack_size);
-    if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
-    read_allocator();
+    is_read = needs_gcc_openmp() || needs_llvm_openmp();
+    if (!is_read) return;
+    read();
     display_environment_as_asked(false);
 }
 

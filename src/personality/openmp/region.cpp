@@ -28,8 +28,8 @@ __thread std::uint64_t team_entered __attribute__((tls_model("initial-exec"))) =
 // From here on the region's code sees itself as rank `rank` of the team.
 inline thread *enter_rank(team *tm, unsigned rank) noexcept {
     thread *t = self;
-    if (team_entered != tm->id || t->team != tm ||
-        t->rank != rank) { // else this context had the same rank the last time
+    // Else this context had the same rank the last time.
+    if (team_entered != tm->id || t->team != tm || t->rank != rank) {
         team_entered = tm->id;
         t = tm->threads[rank];
         self = t;

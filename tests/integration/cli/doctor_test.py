@@ -201,7 +201,9 @@ class programs(doctor_case):
         static = self.build("static", "int main(void) { return 0; }", "-static")
         self.assertEqual(self.examine(static)["program"]["obstacle"], "is statically linked")
         self.assertIn("no such file", self.examine("/no/such", code=1)["program"]["problem"])
-        self.assertIn("stands aside", self.run_comity("doctor", static).stdout)
+        told = self.run_comity("doctor", static).stdout
+        self.assertIn("stands aside", told)
+        self.assertNotIn("threads of the program's own", told)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
     def test_a_program_that_may_not_be_read_is_explained(self):

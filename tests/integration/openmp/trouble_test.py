@@ -60,6 +60,9 @@ class bad_values(unittest.TestCase):
             with self.subTest(value):
                 self.expect(re.escape(f'OMP_NUM_THREADS="{value}": not a list of whole numbers'), OMP_NUM_THREADS=value)
 
+    def test_a_process_that_has_nothing_to_do_with_openmp_says_nothing(self):
+        self.assertEqual(run("env", "true", OMP_NUM_THREADS="abc", OMP_SCHEDULE="zz", OMP_ALLOCATOR="x", OMP_DISPLAY_ENV="x").stderr, "")
+
     def test_too_many_threads_are_cut(self):
         self.expect('OMP_NUM_THREADS="100000": a region can have 4096 threads', self.good.replace("threads 2", "threads 4096"),
                     OMP_NUM_THREADS="100000")
