@@ -23,13 +23,12 @@ std::uint64_t owner(const loop &l, std::uint64_t size, std::uint64_t i) noexcept
     return i < larger ? i / (share + 1) : rest + (i - larger) / share;
 }
 
-std::atomic<std::uint64_t> &progress_of(const thread *t, const work_share *share, std::uint64_t iteration) noexcept {
-    const doacross &d = share->doacross;
+// Where it is kept how far the iteration's chunk, or rank, has come.
+std::uint64_t entry_of(const thread *t, const work_share *share, std::uint64_t iteration) noexcept {
     const loop &l = share->loop;
-    const std::uint64_t entry = d.by_rank                         ? owner(l, t->size, iteration)
-                                : l.kind == schedule_kind::guided ? iteration
-                                                                  : iteration / l.chunk;
-    return d.progress[entry];
+    return share->doacross.by_rank           ? owner(l, t->size, iteration)
+           : l.kind == schedule_kind::guided ? iteration
+                                             : iteration / l.chunk;
 }
 
 } // namespace
@@ -61,19 +60,20 @@ void start_doacross(thread *t, unsigned dimensions, const std::uint64_t *counts,
 void post_iteration(thread *t, const std::uint64_t *indices) noexcept {
     work_share *share = t->share;
     if (!share) return;
-    progress_of(t, share, indices[0])
-        .store(flatten(share->doacross, indices) + 1, std::memory_order_release); // release[iteration-posted]
-    if (t->size > 1) share->changed.wake_all();
+    const doacross &d = share->doacross;
+    const std::uint64_t entry = entry_of(t, share, indices[0]);
+    d.progress[entry].store(flatten(d, indices) + 1, std::memory_order_release); // release[iteration-posted]
+    if (t->size > 1) t->team->turns_of(entry).wake_all();
 }
 
 void await_iteration(thread *t, const std::uint64_t *indices) noexcept {
     work_share *share = t->share;
     if (!share || t->size == 1) // in order by itself
         return;
-    const std::atomic<std::uint64_t> &progress = progress_of(t, share, indices[0]);
-    const std::uint64_t wanted = flatten(share->doacross, indices) + 1;
+    const std::uint64_t entry = entry_of(t, share, indices[0]), wanted = flatten(share->doacross, indices) + 1;
+    const std::atomic<std::uint64_t> &progress = share->doacross.progress[entry];
     team *tm = t->team;
-    share->changed.wait([&progress, wanted, tm] {
+    tm->turns_of(entry).wait([&progress, wanted, tm] {
         return progress.load(std::memory_order_acquire) >= wanted || // acquire[iteration-posted]
                tm->cancelled.load(std::memory_order_relaxed);
     });
@@ -138,7 +138,7 @@ void post_values(thread *t, const std::int64_t *values) noexcept {
     if (!share || !number_of(share->doacross, values, number)) return;
     share->doacross.progress[number / 64].fetch_or(std::uint64_t{1} << number % 64,
                                                    std::memory_order_release); // release[iteration-posted]
-    share->changed.wake_all();
+    t->team->turns_of(number).wake_all();
 }
 
 bool await_values(thread *t, const std::int64_t *values) noexcept {
@@ -148,7 +148,7 @@ bool await_values(thread *t, const std::int64_t *values) noexcept {
     const std::atomic<std::uint64_t> &word = share->doacross.progress[number / 64];
     const std::uint64_t bit = std::uint64_t{1} << number % 64;
     team *tm = t->team;
-    t->iterations->changed.wait([&word, bit, tm] {
+    tm->turns_of(number).wait([&word, bit, tm] {
         return (word.load(std::memory_order_acquire) & bit) != 0 || // acquire[iteration-posted]
                tm->cancelled.load(std::memory_order_relaxed);
     });

@@ -131,6 +131,16 @@ void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &g
     settle(t, ranks, share->loop);
 }
 
+namespace {
+
+// Who waits for the turn of the chunk that begins here.
+sync::wait_list &turn_of(const thread *t, std::uint64_t begin) noexcept {
+    const std::uint64_t chunk = t->loop->chunk;
+    return t->team->turns_of(chunk > 1 ? begin / chunk : begin);
+}
+
+} // namespace
+
 bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept {
     work_share *share = t->share;
     if (!share) [[unlikely]]
@@ -139,7 +149,7 @@ bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept {
     if (l.ordered && t->chunk_begin < t->chunk_end) {
         await_turn(t);
         share->turn.store(t->chunk_end, std::memory_order_release); // release[ordered-turn]
-        share->changed.wake_all();
+        turn_of(t, t->chunk_end).wake_all();
     }
     chunk c;
     if (share->cancelled.load(std::memory_order_relaxed) || !next_of(t, l, share, c)) {
@@ -158,7 +168,7 @@ void await_turn(thread *t) noexcept {
     if (!share || !t->loop->ordered || t->chunk_begin == t->chunk_end) return;
     const std::uint64_t mine = t->chunk_begin;
     team *tm = t->team;
-    share->changed.wait([=] {
+    turn_of(t, mine).wait([=] {
         return share->turn.load(std::memory_order_acquire) == mine || // acquire[ordered-turn]
                tm->cancelled.load(std::memory_order_relaxed);
     });

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "personality/openmp/icv.hpp"
 #include "personality/openmp/loop.hpp"
@@ -130,6 +131,11 @@ struct alignas(64) team {
 
     alignas(64) team_tasks tasks;
     std::atomic<unsigned> busy{1}; // at a root: threads in the contention group; kept only under a thread limit
+
+    // ordered and doacross: ranks that wait for a chunk or an iteration, by its number, so that its end wakes hardly
+    // anybody who waits for another one.
+    alignas(64) sync::wait_list turns[16];
+    sync::wait_list &turns_of(std::uint64_t number) noexcept { return turns[number % std::size(turns)]; }
 };
 
 // The calling context's thread, in its own thread-local storage. On a thread that never used OpenMP: `nobody`, which

@@ -193,6 +193,7 @@ void free_ring(team *t) noexcept {
 void wake_ring(team *t) noexcept {
     if (work_share *ring = t->ring.load(std::memory_order_acquire)) // acquire[share-ring]
         for (std::uint64_t i = 0; i < slots; ++i) ring[i].changed.wake_all();
+    for (sync::wait_list &turn : t->turns) turn.wake_all();
 }
 
 } // namespace comity::openmp

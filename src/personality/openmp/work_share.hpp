@@ -46,7 +46,7 @@ struct alignas(64) work_share {
 
     alignas(64) std::atomic<std::uint64_t> turn{
         0}; // ordered: the chunk that begins here may execute its ordered regions
-    sync::wait_list changed;
+    sync::wait_list changed; // for who waits for the slot to be open, or ready
 };
 
 // Enters the next worksharing construct: t->share is its slot. True for the one rank that must fill the slot and then
