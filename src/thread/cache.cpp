@@ -24,6 +24,7 @@ constexpr unsigned chunk =
     descriptor_block::size;                // descriptors that come and go between a hart and the shared list at once
 constexpr unsigned shared_contexts = 4096; // contexts of the default size that all harts together keep beside their own
 constexpr unsigned context_chunk = 8;      // bare contexts that come and go between a hart and the core at once
+constexpr unsigned most_resting = 64;      // contexts that rest
 
 core::spinlock shared_lock;
 descriptor_list shared_descriptors; // under shared_lock
@@ -41,11 +42,41 @@ bool refill(hart_cache &c) noexcept {
     return block;
 }
 
+// ---- Contexts whose kernel thread's id the program knows. It may take a thread that has the same id for the one that
+// has ended, so they rest until as many others have ended: the kernel, too, gives an id again only after all others.
+
+struct resting_list {
+    context *first = nullptr, *last = nullptr;
+    unsigned count = 0;
+} resting; // under shared_lock
+
+// The one that has rested longest, if more than `least` do.
+context *wake_rested(unsigned least) noexcept {
+    shared_lock.lock();
+    context *c = resting.count > least ? resting.first : nullptr;
+    if (c) {
+        resting.first = c->next;
+        --resting.count;
+        c->tls->id_was_told = false;
+    }
+    shared_lock.unlock();
+    return c;
+}
+
+void let_rest(context *c) noexcept {
+    c->next = nullptr;
+    shared_lock.lock();
+    (resting.count++ != 0 ? resting.last->next : resting.first) = c;
+    resting.last = c;
+    shared_lock.unlock();
+}
+
 // ---- Fork. The other harts' caches may be caught in the middle of a change: the child does without them.
 
 void before_fork() noexcept { shared_lock.lock(); }
 void parent_after_fork() noexcept { shared_lock.unlock(); }
 void child_after_fork() noexcept {
+    resting = {}; // their kernel threads are the parent's
     shared_lock.unlock();
     const carrier *k = core::current_carrier();
     for (unsigned i = 0; i < most_harts; ++i) {
@@ -128,7 +159,8 @@ context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
             forget_forked(own);
             if (context *found = own.contexts[1].pop()) return found;
         }
-        return core::create_context(t->stack_size, true, error);
+        context *made = core::create_context(t->stack_size, true, error);
+        return made || t->stack_size != 0 ? made : wake_rested(0);
     }
     context_list *list = list_of(own, t->stack_size);
     if (list)
@@ -163,7 +195,12 @@ void give_back_other_context(context *c, std::uint32_t stack_size, bool own_tls,
     if (own_tls) {
         if (stack_size != 0 || c->tls->used_up || own.contexts[1].size() >= hart_cache::most_contexts)
             return core::destroy_context(c);
-        return own.contexts[1].push(c);
+        if (c->tls->id_was_told) {
+            let_rest(c);
+            c = wake_rested(most_resting);
+        }
+        if (c) own.contexts[1].push(c);
+        return;
     }
     context_list *list = list_of(own, stack_size);
     if (!list) return core::destroy_context(c);

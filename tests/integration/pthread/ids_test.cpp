@@ -73,6 +73,28 @@ TEST(ids, stay_and_are_the_threads_own) {
     EXPECT_EQ(number + 1U, different.size());
 }
 
+// As the kernel's ids do: a program may take a thread for an ended one that had the same.
+TEST(ids, of_ended_threads_are_not_given_again_soon) {
+    constexpr int number = 60;
+    std::set<pid_t> different{gettid()};
+    auto note = [&different] { different.insert(gettid()); };
+    for (int i = 0; i < number; ++i) pthread_join(start(note), nullptr);
+    EXPECT_EQ(number + 1U, different.size());
+    auto in_child = [] {
+        const pid_t child = fork();
+        if (child == 0) {
+            std::set<pid_t> own{gettid()};
+            auto note_own = [&own] { own.insert(gettid()); };
+            for (int i = 0; i < number; ++i) pthread_join(start(note_own), nullptr);
+            _exit(own.size() == number + 1 ? 0 : 1);
+        }
+        int status = -1;
+        EXPECT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_EQ(0, status);
+    };
+    pthread_join(start(in_child), nullptr);
+}
+
 namespace {
 
 thread_local bool is_here = false;

@@ -1,5 +1,6 @@
 // The numbers by which programs know kernel threads: gettid, and who is meant by them. A thread has the same one for
-// all its life, that of the kernel thread which lends it its storage, wherever it runs.
+// all its life, that of the kernel thread which lends it its storage, wherever it runs. When it has ended, that storage
+// rests (thread/cache.cpp) if the program has asked for the number.
 #include "personality/pthread/threads/system_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -51,8 +52,11 @@ using namespace comity::posix;
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 COMITY_INTERPOSED pid_t gettid() noexcept {
-    const pid_t own = current_thread ? current_thread->id.load(std::memory_order_relaxed) : 0;
-    return own != 0 && !in_vforked_child() ? own : next_gettid.get()();
+    thread *t = current_thread;
+    const pid_t own = t ? t->id.load(std::memory_order_relaxed) : 0;
+    if (own == 0 || in_vforked_child()) return next_gettid.get()();
+    t->id_was_told = true;
+    return own;
 }
 
 static int kill_thread(pthread_t t, int signal) {

@@ -409,6 +409,7 @@ void finish(thread *t) noexcept {
     end_charging();
     // The kernel tells of those that it still holds, when its storage's kernel thread ends.
     if (t->is_known_owner) core::current_context()->tls->used_up = true;
+    if (t->id_was_told) core::current_context()->tls->id_was_told = true;
     t->in_program = false; // it is not displaced from here on
     close_receiver(t->signals);
     leave_real_time(*t);

@@ -24,6 +24,7 @@ struct threads_own {
     int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
     bool ending = false, in_program = false;
     bool is_known_owner = false;   // of mutexes, by its kernel thread's id
+    bool id_was_told = false;      // to the program
     bool slice_is_over = false;    // it was found where it could not go: it does in a call that it makes in a loop
     bool has_own_cpus = false;     // it has bound itself, and so a kernel thread to itself
     bool stays = false;            // it has forked this process, as whose first thread it stays until the end

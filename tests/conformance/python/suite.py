@@ -1,0 +1,23 @@
+"""Which of Python's test modules are run: what has to do with threads, with processes, signals and waiting."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runner import output_of
+
+PYTHON = "/usr/bin/python3"
+MODULES = ("test_threading", "test_queue", "test_concurrent_futures", "test_thread", "test_threading_local", "test_threadedtempfile",
+           "test_threadsignals", "test_asyncio", "test_eintr", "test_faulthandler", "test_fork1", "test_logging",
+           "test_multiprocessing_fork", "test_select", "test_selectors", "test_signal", "test_socket", "test_socketserver",
+           "test_subprocess")
+
+
+@dataclass
+class test_module:
+    name: str
+
+
+def all_modules() -> list[test_module]:
+    """Empty: the tests are not installed."""
+    there = set(output_of(PYTHON, "-m", "test", "--list-tests").split())
+    return [test_module(name) for name in MODULES if name in there]
