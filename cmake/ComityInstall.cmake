@@ -48,9 +48,13 @@ foreach(pair comity.bash>bash-completion/completions/comity _comity>zsh/site-fun
   endif()
 endforeach()
 
-foreach(product comity comity_abt comity_gomp comity_omp comity_iomp comity_blas comity_pthread comity_threads comity_cli)
+# As installed: the folders are the same in the build, and what CMake makes room with there, empty elements, would have the
+# dynamic linker look into the working directory.
+set_target_properties(comity PROPERTIES INSTALL_RPATH "")
+foreach(product comity comity_abt comity_openmp comity_gomp comity_omp comity_iomp comity_blas comity_pthread comity_threads comity_cli)
   if(TARGET ${product})
     add_dependencies(products ${product})
+    set_target_properties(${product} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   endif()
 endforeach()
 

@@ -2,6 +2,7 @@
 
 #include "sys/message.hpp"
 #include "sys/own_memory.hpp"
+#include "sys/thread_locals.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -81,6 +82,7 @@ constinit std::atomic<const cpp_library *> found{nullptr};
     if (!memory) fatal("the C++ library", "no memory");
     auto *l = new (memory) cpp_library;
     look_for_all(*l);
+    note_own_libraries();
     const cpp_library *first = nullptr;
     if (!found.compare_exchange_strong(first, l, std::memory_order_acq_rel)) { // acq_rel[cpp-library]
         free_own(memory, sizeof(cpp_library));

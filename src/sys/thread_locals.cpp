@@ -1,10 +1,12 @@
 #include "sys/thread_locals.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -26,14 +28,14 @@ struct variables {
     std::ptrdiff_t offset = 0;        // from the thread pointer, the same in every thread
 };
 
-// All that is renewed. Under the dynamic linker's lock, which dl_iterate_phdr holds.
+// All that is renewed.
 struct known {
     static constexpr unsigned most = 128;
     variables all[most];
     unsigned count = 0;
     bool complete = false; // else there are more, or some that each thread has elsewhere
     unsigned long long added = 0, removed = 0;
-} cache;
+} cache; // under the dynamic linker's lock, which dl_iterate_phdr holds
 
 std::uintptr_t thread_pointer() noexcept { return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()); }
 
@@ -61,18 +63,24 @@ bool program_is_sanitizer() noexcept {
            });
 }
 
+// The drop-ins lie in the folder `comity` beside this library. Where they have found it, its path leads through theirs.
+bool is_drop_in(const char *path) noexcept {
+    constexpr std::string_view folder = "comity/", from_there = "/comity/../";
+    const std::string_view own = own_path(), beside = own.substr(0, own.rfind('/') + 1), its{path};
+    if (beside.empty()) return false;
+    if (beside.ends_with(from_there)) return its.starts_with(beside.substr(0, beside.size() - 3));
+    return its.starts_with(beside) && its.substr(beside.size()).starts_with(folder);
+}
+
 // The C library's state of the kernel thread under the storage, and Comity's, stay; and a sanitizer's. Of the C++
 // library's, exceptions are the core's to see to, and the rest lives within one call.
 bool is_kept(const char *path) noexcept {
     if (!*path && program_is_sanitizer()) return true;
     const char *slash = std::strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    for (const char *prefix :
-         {"libc.so", "libc-", "libpthread", "ld-linux", "ld-2", "libstdc++", "libcomity", "libclang_rt"})
+    for (const char *prefix : {"libc.so", "libc-2", "libpthread.so", "libpthread-2", "ld-linux", "ld-2", "libstdc++",
+                               "libcomity", "libclang_rt"})
         if (begins_with(name, prefix)) return true;
-    const char *own = own_path(), *own_slash = std::strrchr(own, '/');
-    // The drop-ins lie in the folder `comity` beside this library.
-    const std::size_t folder = own_slash ? static_cast<std::size_t>(own_slash - own) + 1 : 0;
-    return slash && folder != 0 && std::strncmp(path, own, folder) == 0 && begins_with(path + folder, "comity/");
+    return slash && is_drop_in(path);
 }
 
 std::size_t last_of_program = 0; // of the modules with thread-local storage that were there before the first thread
@@ -90,6 +98,54 @@ bool is_beside(const dl_phdr_info &object) noexcept {
     const bool near = 0 < offset && offset < far;
 #endif
     return near && object.dlpi_tls_modid <= last_of_program;
+}
+
+// ---- Without the lock, in which all threads that start would meet: while there are no libraries but those that were
+// there when this one was loaded, and the C++ library that Comity loads. Of these none is ever unloaded that matters.
+
+// The end of the list of them all; null: some could not be kept.
+std::atomic<const link_map *> last_for_good{nullptr};
+known for_good; // set once, under the lock `visiting`
+std::atomic<bool> for_good_is_known{false};
+
+const link_map *next_of(const link_map *m) noexcept { return __atomic_load_n(&m->l_next, __ATOMIC_RELAXED); }
+
+bool nothing_else_is_loaded() noexcept {
+    const link_map *last = last_for_good.load(std::memory_order_acquire); // acquire[for-good]
+    return last && !next_of(last);
+}
+
+bool keep_loaded(const char *path) noexcept {
+    return !*path || ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
+}
+
+void keep_what_is_there() noexcept {
+    const link_map *last = _r_debug.r_map;
+    while (last && last->l_next) last = last->l_next;
+    bool all_stay = last && keep_loaded(last->l_name);
+    ::dl_iterate_phdr(
+        [](dl_phdr_info *object, std::size_t, void *stay) {
+            const char *path = object->dlpi_name ? object->dlpi_name : "";
+            if (object->dlpi_tls_modid != 0 && !is_kept(path) && !keep_loaded(path)) *static_cast<bool *>(stay) = false;
+            return 0;
+        },
+        &all_stay);
+    if (all_stay) last_for_good.store(last, std::memory_order_release); // release[for-good]
+}
+
+bool renew_for_good() noexcept {
+    if (!nothing_else_is_loaded() || !for_good_is_known.load(std::memory_order_acquire)) // acquire[for-good]
+        return false;
+    auto *const here = reinterpret_cast<std::byte *>(thread_pointer());
+    for (unsigned i = 0; i < for_good.count; ++i) renew(for_good.all[i], here + for_good.all[i].offset);
+    return true;
+}
+
+// Under the lock `visiting`. What was loaded meanwhile no thread on this storage has used.
+void note_for_good() noexcept {
+    if (for_good_is_known.load(std::memory_order_relaxed) || !cache.complete || !nothing_else_is_loaded()) return;
+    for_good = cache;
+    for_good_is_known.store(true, std::memory_order_release); // release[for-good]
 }
 
 int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
@@ -143,6 +199,7 @@ __attribute__((constructor)) void find_early() noexcept {
             return 0;
         },
         nullptr);
+    keep_what_is_there();
     if (!at_fork([] { visiting.lock(); }, [] { visiting.unlock(); }, [] { visiting.unlock(); }))
         warn("no memory to prepare for fork: a child process must not make threads");
 }
@@ -156,10 +213,28 @@ bool destroy_thread_locals() noexcept {
     return true;
 }
 
+void note_own_libraries() noexcept {
+    ::dl_iterate_phdr(
+        [](dl_phdr_info *, std::size_t, void *) {
+            const link_map *last = last_for_good.load(std::memory_order_relaxed);
+            const auto is_own = [](const link_map *m) {
+                const char *slash = std::strrchr(m->l_name, '/'), *name = slash ? slash + 1 : m->l_name;
+                return begins_with(name, "libstdc++.so") || begins_with(name, "libgcc_s.so") ||
+                       begins_with(name, "libm.so") || begins_with(name, "libm-");
+            };
+            while (last && next_of(last) && is_own(next_of(last))) last = next_of(last);
+            last_for_good.store(last, std::memory_order_release); // release[for-good]
+            return 1;
+        },
+        nullptr);
+}
+
 void renew_thread_locals() noexcept {
+    if (renew_for_good()) return;
     bool first = true;
     visiting.lock();
     ::dl_iterate_phdr(visit, &first);
+    note_for_good();
     visiting.unlock();
 }
 

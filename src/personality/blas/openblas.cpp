@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -104,11 +105,27 @@ openblas *openblas::adopt(const loaded_library &found) noexcept {
     return o;
 }
 
+namespace {
+
+// Callers that are known to be no OpenBLAS: a program creates its threads at few places, and perhaps many of them. An
+// OpenBLAS that is loaded where another library had one of them keeps its own threads.
+std::atomic<const void *> other_callers[16];
+
+std::atomic<const void *> &place_of(const void *caller) noexcept {
+    return other_callers[reinterpret_cast<std::uintptr_t>(caller) % std::size(other_callers)];
+}
+
+} // namespace
+
 void openblas::thread_is_made(const void *caller, const void *argument) noexcept {
+    if (place_of(caller).load(std::memory_order_relaxed) == caller) return;
     openblas *o = at(caller);
     if (!o) {
         const loaded_library found = loaded_library::at(caller);
-        if (!found || !found.any_symbol(configs)) return;
+        if (!found || !found.any_symbol(configs)) {
+            place_of(caller).store(caller, std::memory_order_relaxed);
+            return;
+        }
         o = found.any_symbol(setters) ? adopt(found) : nullptr;
         if (!o) {
             static std::atomic<bool> said{false};
