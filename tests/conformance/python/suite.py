@@ -8,7 +8,7 @@ from runner import output_of
 PYTHON = "/usr/bin/python3"
 MODULES = ("test_threading", "test_queue", "test_concurrent_futures", "test_thread", "test_threading_local", "test_threadedtempfile",
            "test_threadsignals", "test_asyncio", "test_eintr", "test_faulthandler", "test_fork1", "test_logging",
-           "test_multiprocessing_fork", "test_select", "test_selectors", "test_signal", "test_socket", "test_socketserver",
+           "test_multiprocessing_fork", "test_select", "test_selectors", "test_signal", "test_socketserver",
            "test_subprocess")
 
 

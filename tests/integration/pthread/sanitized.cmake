@@ -20,6 +20,7 @@ foreach(name ${tests})
   sanitized_test(${name})
 endforeach()
 sanitized_test(threads_test threads_in_c.c)
+use_late_library(threads_test)
 set_source_files_properties(without_tables.c PROPERTIES COMPILE_OPTIONS
                                              "-fno-exceptions;-fno-unwind-tables;-fno-asynchronous-unwind-tables")
 sanitized_test(corners_test without_tables.c)
