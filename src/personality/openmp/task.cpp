@@ -228,6 +228,7 @@ bool waits_by_itself(const thread *t, dependence_list depend) noexcept {
 }
 
 [[gnu::noinline]] void defer(thread *t, const task_request &request) noexcept {
+    if (request.depend.count) expect_dependences(t->task, request.depend);
     task *child = make_child(t, request.size, request.alignment, request.flags);
     child->function = request.function;
     if (request.flags & flag_priority) child->priority = limit_priority(request.priority);

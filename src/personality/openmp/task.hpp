@@ -186,6 +186,8 @@ void end_group(thread *t) noexcept; // runs or awaits the group's tasks; may swi
 
 // task_depend.cpp
 // Enters the dependences of `child`, a child of `parent` that nobody else knows yet. True: it may run.
+// Before that, as early as may be: fetches what it will look at, which other ranks had last.
+void expect_dependences(const task *parent, dependence_list depend) noexcept;
 bool add_dependences(thread *t, task *parent, task *child, dependence_list depend) noexcept;
 // The task is done: ready(t, x) for each that waited for it alone.
 void release_dependences(thread *t, task *done, void (*ready)(thread *, task *)) noexcept;

@@ -1,7 +1,9 @@
 // depend: which of a task's children wait for which. Each parent has a table of the storage that its children depend
 // on; only the rank that executes the parent uses it. A child's node outlives the child, for the table names it.
 // README.md, "Dependences".
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <new>
 
 #include "core/chaos.hpp"
@@ -21,24 +23,44 @@ struct successors {
     dependence_node *after[most];
 };
 
+struct node_list {
+    struct cell {
+        cell *next;
+        dependence_node *node;
+    };
+    cell *first = nullptr;
+};
+
 } // namespace
 
 struct exclusion;
 
-// A task with dependences, as others see it.
+// A task with dependences, as others see it. Behind it, in the same block, stand its places in the table, one for each
+// dependence: the maker of many tasks would else fill the cache with them.
 struct dependence_node {
     openmp::task *task = nullptr; // null: a stand-in, for which `waiter` waits
-    thread *waiter = nullptr;
-    std::atomic<unsigned> references{1};   // the task, each place in a table, each edge to it
-    std::atomic<unsigned> predecessors{1}; // edges to it, and its maker until all are entered
+    // How many refer to it: the task, each place in a table, each edge to it; and how many edges to it have not been
+    // met. While its maker enters it he counts for himself (`places_held`, `edges`), and these are so many more.
+    static constexpr unsigned entering = 1U << 30;
+    std::atomic<unsigned> references{entering}, predecessors{entering};
+    unsigned places_held = 0, edges = 0; // the maker's
     core::spinlock lock;
-    bool done = false;                // under lock
-    bool ended = false;               // to the tool; under lock
-    std::uint8_t in_last = 0;         // how many places `first` has filled; under lock
-    unsigned told = 0;                // how many tell a tool of it at the moment; under lock
-    successors *first = nullptr;      // under lock
-    exclusion **exclusions = nullptr; // mutexinoutset
+    std::atomic<bool> done{false};               // written under lock
+    bool ended = false;                          // to the tool; under lock
+    bool is_entered = false;                     // the maker's
+    std::uint8_t told = 0;                       // how many tell a tool of it at the moment; under lock
+    std::uint8_t near : 4 = 0, in_first : 4 = 0; // how many of `after`, and of first->after, are filled; under lock
+    std::uint8_t room = 0, placed = 0;           // places behind it, and how many are used; the maker's
+    successors *first = nullptr;                 // further ones; under lock
+    union {
+        exclusion **exclusions = nullptr; // mutexinoutset
+        thread *waiter;
+    };
+    dependence_node *after[2] = {}; // those that wait for it; under lock
+
+    node_list::cell *places() noexcept { return reinterpret_cast<node_list::cell *>(this + 1); }
 };
+static_assert(sizeof(dependence_node) == 64);
 
 // A location's tasks that exclude each other. Under the table's lock.
 struct exclusion {
@@ -47,14 +69,6 @@ struct exclusion {
 };
 
 namespace {
-
-struct node_list {
-    struct cell {
-        cell *next;
-        dependence_node *node;
-    };
-    cell *first = nullptr;
-};
 
 // A location: what a new dependence on it has to wait for. `last` is the set of tasks since then that may run at the
 // same time; those of another kind wait for `last`, those of its kind for `before`.
@@ -65,9 +79,10 @@ struct entry {
     dependence_kind kind = dependence_kind::out; // of `last`
     unsigned count = 0, sweep_at = 64;           // of `last`
     exclusion *mutex = nullptr;
+    dependence_node *newest = nullptr; // a hint: it may be gone
 };
 
-constexpr unsigned node_kind = block_pool::kind_for(sizeof(dependence_node));
+constexpr std::size_t most_places = 16; // in a block; further ones have their own
 constexpr unsigned cell_kind = block_pool::kind_for(sizeof(node_list::cell));
 constexpr unsigned successors_kind = block_pool::kind_for(sizeof(successors));
 constexpr unsigned entry_kind = block_pool::kind_for(sizeof(entry));
@@ -79,28 +94,43 @@ void give_back(thread *t, void *memory) noexcept {
         block_pool::send_home(memory);
 }
 
+dependence_node *make_node(thread *t, std::size_t dependences) noexcept {
+    const std::size_t places = std::min(dependences, most_places);
+    const unsigned kind = block_pool::kind_for(sizeof(dependence_node) + places * sizeof(node_list::cell));
+    auto *node = new (t->tasks.memory.allocate(kind)) dependence_node;
+    node->room = static_cast<std::uint8_t>(places);
+    return node;
+}
+
 void drop(thread *t, dependence_node *node) noexcept {
     if (node->references.fetch_sub(1, std::memory_order_acq_rel) == 1) give_back(t, node); // acq_rel[depend-node]
+}
+
+// A place in a table that is in it no more.
+void drop_place(thread *t, node_list::cell *c) noexcept {
+    dependence_node *node = c->node;
+    if (c < node->places() || c >= node->places() + node->room) give_back(t, c);
+    drop(t, node);
 }
 
 void clear(thread *t, node_list &list) noexcept {
     while (node_list::cell *c = list.first) {
         list.first = c->next;
-        drop(t, c->node);
-        give_back(t, c);
+        drop_place(t, c);
     }
 }
 
 void add(thread *t, node_list &list, dependence_node *node) noexcept {
-    node->references.fetch_add(1, std::memory_order_relaxed);
-    list.first = new (t->tasks.memory.allocate(cell_kind)) node_list::cell{list.first, node};
+    if (node->is_entered)
+        node->references.fetch_add(1, std::memory_order_relaxed);
+    else
+        ++node->places_held;
+    void *place = node->placed < node->room ? node->places() + node->placed++ : t->tasks.memory.allocate(cell_kind);
+    list.first = new (place) node_list::cell{list.first, node};
 }
 
-bool is_done(dependence_node *node) noexcept {
-    node->lock.lock();
-    const bool done = node->done;
-    node->lock.unlock();
-    return done;
+bool is_done(const dependence_node *node) noexcept {
+    return node->done.load(std::memory_order_acquire); // acquire[depend-done]
 }
 
 // Takes those that are done out; returns how many are left.
@@ -110,8 +140,7 @@ unsigned sweep(thread *t, node_list &list) noexcept {
         node_list::cell *c = *at;
         if (is_done(c->node)) {
             *at = c->next;
-            drop(t, c->node);
-            give_back(t, c);
+            drop_place(t, c);
         } else {
             at = &c->next;
             ++left;
@@ -129,24 +158,45 @@ unsigned sweep(thread *t, node_list &list) noexcept {
     before->lock.unlock();
 }
 
+// Under the node's lock.
+dependence_node *&place_for_successor(thread *t, dependence_node *node) noexcept {
+    if (node->near < std::size(node->after)) return node->after[node->near++];
+    if (!node->first || node->in_first == successors::most) {
+        node->first = new (t->tasks.memory.allocate(successors_kind)) successors{node->first, {}};
+        node->in_first = 0;
+    }
+    return node->first->after[node->in_first++];
+}
+
 // `after` waits for `before`, if that is not done.
 void add_edge(thread *t, dependence_node *before, dependence_node *after) noexcept {
-    if (before == after) return; // it names a location twice
+    if (before == after || is_done(before)) return; // it names a location twice
     before->lock.lock();
-    const bool waits = !before->done, tells = waits && ompt::task_room && !before->ended;
+    const bool waits = !before->done.load(std::memory_order_relaxed);
+    const bool tells = waits && ompt::task_room && !before->ended;
     if (tells) ++before->told;
     if (waits) {
-        if (!before->first || before->in_last == successors::most) {
-            before->first = new (t->tasks.memory.allocate(successors_kind)) successors{before->first, {}};
-            before->in_last = 0;
-        }
-        before->first->after[before->in_last++] = after;
-        after->references.fetch_add(1, std::memory_order_relaxed);
-        after->predecessors.fetch_add(1, std::memory_order_relaxed);
+        place_for_successor(t, before) = after;
+        ++after->edges;
     }
     before->lock.unlock();
     if (tells) [[unlikely]]
         tell_edge(before, after);
+}
+
+// Its maker is done with it. True: there is nothing left to wait for.
+bool is_met_when_entered(dependence_node *node) noexcept {
+    constexpr unsigned entering = dependence_node::entering;
+    node->is_entered = true;
+    const unsigned held = 1 + node->places_held, edges = node->edges;
+    if (edges == 0) { // nobody else knows it
+        node->references.store(held, std::memory_order_relaxed);
+        node->predecessors.store(0, std::memory_order_relaxed);
+        return true;
+    }
+    node->references.fetch_sub(entering - held - edges, std::memory_order_relaxed);
+    // acq_rel[depend-met]
+    return node->predecessors.fetch_sub(entering - edges, std::memory_order_acq_rel) == entering - edges;
 }
 
 void add_edges(thread *t, const node_list &before, dependence_node *after) noexcept {
@@ -262,6 +312,7 @@ void enter(thread *t, entry &e, dependence_kind kind, dependence_node *node) noe
         e.sweep_at = e.count < 32 ? 64 : 2 * e.count;
     }
     add(t, e.last, node);
+    e.newest = node;
     ++e.count;
 }
 
@@ -345,21 +396,38 @@ void give_exclusions_back(thread *t, task *what, ready_function ready) noexcept 
 
 // One less to wait for; the caller holds a reference to the node.
 void meet(thread *t, dependence_node *node, ready_function ready) noexcept {
-    thread *waiter = node->waiter;
+    task *what = node->task;
+    thread *waiter = what ? nullptr : node->waiter;
     core::chaos_point();
     if (node->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1) return; // acq_rel[depend-met]
     if (waiter) {
         waiter->tasks.changed.wake_all();
-    } else if (!node->exclusions || take_exclusions(node->task->parent_task()->table, node->task)) {
-        ready(t, node->task);
+    } else if (!node->exclusions || take_exclusions(what->parent_task()->table, what)) {
+        ready(t, what);
     }
+}
+
+// One that waited for a task that is done.
+void let_go(thread *t, dependence_node *node, ready_function ready) noexcept {
+    meet(t, node, ready);
+    drop(t, node);
 }
 
 } // namespace
 
+void expect_dependences(const task *parent, dependence_list depend) noexcept {
+    if (!parent->table) return;
+    for (std::size_t i = 0; i < depend.count; ++i)
+        if (const entry *e = find_entry(parent->table, depend.first[i].location)) {
+            const char *node = reinterpret_cast<const char *>(e->newest);
+            __builtin_prefetch(node, 1);
+            __builtin_prefetch(node + 64);
+        }
+}
+
 bool add_dependences(thread *t, task *parent, task *child, dependence_list depend) noexcept {
     dependence_table *table = table_of(t, parent);
-    auto *node = new (t->tasks.memory.allocate(node_kind)) dependence_node;
+    dependence_node *const node = make_node(t, depend.count);
     node->task = child;
     child->node = node;
     child->set(extra_depends);
@@ -375,7 +443,7 @@ bool add_dependences(thread *t, task *parent, task *child, dependence_list depen
         }
     }
     collect_exclusions(t, table, node, depend);
-    if (node->predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1) return false; // acq_rel[depend-met]
+    if (!is_met_when_entered(node)) return false;
     return !node->exclusions || take_exclusions(table, child);
 }
 
@@ -396,15 +464,13 @@ void release_dependences(thread *t, task *done, ready_function ready) noexcept {
     dependence_node *node = done->node;
     if (node->exclusions) give_exclusions_back(t, done, ready);
     node->lock.lock();
-    node->done = true;
+    node->done.store(true, std::memory_order_release); // release[depend-done]
+    node->lock.unlock();                               // from here on nobody adds to those that wait
+    for (unsigned i = 0; i < node->near; ++i) let_go(t, node->after[i], ready);
     successors *list = node->first;
-    unsigned filled = node->in_last;
-    node->lock.unlock();
+    unsigned filled = node->in_first;
     while (list) {
-        for (unsigned i = 0; i < filled; ++i) {
-            meet(t, list->after[i], ready);
-            drop(t, list->after[i]);
-        }
+        for (unsigned i = 0; i < filled; ++i) let_go(t, list->after[i], ready);
         successors *more = list->more;
         give_back(t, list);
         list = more;
@@ -427,7 +493,7 @@ void free_dependences(thread *t, task *parent) noexcept {
 void await_dependences(thread *t, dependence_list depend) noexcept {
     task *mine = t->task;
     if (!depend.count || !mine->table || mine->children.left(mine->mine) == 0) return;
-    auto *node = new (t->tasks.memory.allocate(node_kind)) dependence_node; // in no table
+    dependence_node *const node = make_node(t, 0); // in no table
     node->waiter = t;
     for (std::size_t i = 0; i < depend.count; ++i) {
         const dependence_request &r = depend.first[i];
@@ -441,7 +507,7 @@ void await_dependences(thread *t, dependence_list depend) noexcept {
             add_edges(t, mine->table->all, node);
         }
     }
-    node->predecessors.fetch_sub(1, std::memory_order_relaxed);
+    (void)is_met_when_entered(node);
     auto pending = [](void *what) {
         // acquire[depend-met]
         return static_cast<dependence_node *>(what)->predecessors.load(std::memory_order_acquire) != 0;

@@ -220,6 +220,7 @@ class programs_that_cannot_run(cli_case):
             if result.returncode < 0:  # the kernel accepted it and the program died by itself, without Comity's doing
                 self.assertGreaterEqual(cut, 64)
 
+    @unittest.skipIf(os.environ.get("COMITY_SANITIZE"), "a sanitizer needs more")
     def test_one_file_beside_the_standard_ones_is_enough(self):
         one = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
         result = subprocess.run([self.comity, "run", "sh", "-c", "exit 7"], text=True, capture_output=True, timeout=60,
@@ -310,6 +311,7 @@ class stands_aside(cli_case):
         return subprocess.run([self.comity, "run", *([posix] if posix else []), program], cwd=self.folder, text=True, capture_output=True,
                               timeout=60, preexec_fn=limit)
 
+    @unittest.skipIf(os.environ.get("COMITY_SANITIZE"), "a sanitizer needs more")
     def test_where_limits_leave_no_room(self):
         program = self.build("small", SAY_PRELOAD)
         for which, value, said in ((resource.RLIMIT_AS, 15_000, "-v 15000"), (resource.RLIMIT_DATA, 5000, "-d 5000"),
