@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 #include <dlfcn.h>
@@ -100,8 +102,9 @@ bool is_beside(const dl_phdr_info &object) noexcept {
     return near && object.dlpi_tls_modid <= last_of_program;
 }
 
-// ---- Without the lock, in which all threads that start would meet: while there are no libraries but those that were
-// there when this one was loaded, and the C++ library that Comity loads. Of these none is ever unloaded that matters.
+// ---- Without the lock, in which all threads that start would meet: in a process that had Comity preloaded, while
+// there are no libraries but those of its beginning, and the C++ library that Comity loads. Of these none is unloaded.
+// (One that loads Comity later may unload what was there before.)
 
 // The end of the list of them all; null: some could not be kept.
 std::atomic<const link_map *> last_for_good{nullptr};
@@ -119,17 +122,27 @@ bool keep_loaded(const char *path) noexcept {
     return !*path || ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
 }
 
+// Those of the beginning stay anyway; what an earlier constructor has loaded is kept.
 void keep_what_is_there() noexcept {
-    const link_map *last = _r_debug.r_map;
-    while (last && last->l_next) last = last->l_next;
-    bool all_stay = last && keep_loaded(last->l_name);
+    const char *preloaded = std::getenv("LD_PRELOAD");
+    if (!preloaded || !std::strstr(preloaded, "libcomity_")) return;
+    struct objects {
+        const char *paths[known::most];
+        unsigned count = 0;
+    } with_variables;
     ::dl_iterate_phdr(
-        [](dl_phdr_info *object, std::size_t, void *stay) {
+        [](dl_phdr_info *object, std::size_t, void *into) {
+            objects &o = *static_cast<objects *>(into);
             const char *path = object->dlpi_name ? object->dlpi_name : "";
-            if (object->dlpi_tls_modid != 0 && !is_kept(path) && !keep_loaded(path)) *static_cast<bool *>(stay) = false;
+            if (object->dlpi_tls_modid != 0 && !is_kept(path) && o.count < std::size(o.paths))
+                o.paths[o.count++] = path;
             return 0;
         },
-        &all_stay);
+        &with_variables);
+    const link_map *last = _r_debug.r_map;
+    while (last && last->l_next) last = last->l_next;
+    bool all_stay = last && keep_loaded(last->l_name) && with_variables.count < known::most;
+    for (unsigned i = 0; i < with_variables.count; ++i) all_stay = keep_loaded(with_variables.paths[i]) && all_stay;
     if (all_stay) last_for_good.store(last, std::memory_order_release); // release[for-good]
 }
 

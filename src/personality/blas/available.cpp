@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <utility>
 
 namespace comity::blas {
 namespace {
@@ -27,6 +28,10 @@ std::atomic<unsigned> asked{0};
 // Until when calls are sequential because the last parallel ones lost; written by note_gain and the observer.
 std::atomic<std::int64_t> paused_until{0};
 bool paused() noexcept { return paused_until.load(std::memory_order_relaxed) != 0; }
+
+// The next call is the first one after a pause, in which the harts have gone to sleep: what their waking costs says
+// nothing about the calls behind it.
+std::atomic<bool> wakes_harts{true}; // written by note_gain and the observer
 
 int available() noexcept {
     if (paused()) return 1;
@@ -52,6 +57,7 @@ std::atomic<bool> looking{false};              // somebody is in look()
 std::atomic<std::int64_t> looked_at{0};        // when; written in look()
 std::int64_t process_cpu = 0, workers_cpu = 0; // when the clocks were read last; in look()
 std::int64_t clocks_at = 0;                    // that time
+int seen_by_clocks = 0;                        // what was seen then; in look()
 unsigned fewer = 0;                            // looks in a row that saw fewer threads than `others`; in look()
 
 std::int64_t process_cpu_ns() noexcept {
@@ -61,14 +67,18 @@ std::int64_t process_cpu_ns() noexcept {
 }
 
 // How many threads of the program run, outside regions or as masters of one. What the process' threads but Comity's own
-// have run since the clocks were read, over the time that passed; -1: that was too long ago.
+// have run since the clocks were read, over the time that passed; -1: that was too long ago. The kernel adds what a
+// running thread has run to the process' clock at its ticks, some milliseconds apart, and so to one span: what counts
+// is what two spans in a row say.
 int threads_by_clocks(std::int64_t now) noexcept {
     const std::int64_t process = process_cpu_ns(), workers = spmd::workers_cpu_ns(), span = now - clocks_at;
     const std::int64_t ran = (process - process_cpu) - (workers - workers_cpu);
     process_cpu = process;
     workers_cpu = workers;
     clocks_at = now;
-    return span <= longest_ns ? std::max(0, static_cast<int>((ran + span / 2) / span)) : -1;
+    if (span > longest_ns) return -1;
+    const int before = std::exchange(seen_by_clocks, std::max(0, static_cast<int>((ran + span / 2) / span)));
+    return std::min(before, seen_by_clocks);
 }
 
 // The same where the program's own threads run on the harts. A moment may have been one in which a thread waited for
@@ -116,6 +126,7 @@ void *observe(void *) {
         const std::int64_t now = sys::now_ns(), until = paused_until.load(std::memory_order_relaxed);
         bool changed = look(now);
         if (until != 0 && now >= until) {
+            wakes_harts.store(true, std::memory_order_relaxed);
             paused_until.store(0, std::memory_order_relaxed);
             changed = true;
         }
@@ -149,7 +160,14 @@ void start_observing() noexcept {
 // same time, since the machine does something else, loses. That is known only by trying, so losses are limited: after
 // some, there is a pause.
 
-constexpr std::int64_t most_lost_ns = 100'000, most_saved_ns = 300'000;
+constexpr std::int64_t most_lost_ns = 100'000, most_saved_ns = 300'000, waking_ns = 200'000;
+// So many calls must have lost: one alone, however much, may have lost to another process.
+constexpr unsigned fewest_losses = 2;
+std::atomic<unsigned> losses{0}; // since the balance was above zero; by note_gain
+// A fiftieth of the time may be lost for good: the factors of a matrix (getrf) take a dozen short calls, which lose,
+// while OpenBLAS' own threads, of which nothing is known here, gain a hundred times as much.
+constexpr std::int64_t tolerated = 50, longest_span_ns = 10'000'000;
+std::atomic<std::int64_t> noted_at{0}; // by note_gain
 constexpr std::int64_t shortest_pause_ns = 2 * period_ns, longest_pause_ns = 64 * period_ns;
 std::atomic<std::int64_t> balance_ns{0}, pause_ns{shortest_pause_ns}; // by note_gain
 
@@ -179,14 +197,25 @@ void note_parallel_call() noexcept {
 
 void note_gain(std::int64_t wall, std::int64_t work) noexcept {
     // The books are kept without a lock: when two threads write at once an entry may be lost.
-    const std::int64_t balance = balance_ns.load(std::memory_order_relaxed) + work - wall - wall / 8;
+    const std::int64_t now = sys::now_ns(), span = now - noted_at.load(std::memory_order_relaxed);
+    noted_at.store(now, std::memory_order_relaxed);
+    std::int64_t gain = work - wall - wall / 8;
+    if (wakes_harts.load(std::memory_order_relaxed)) {
+        wakes_harts.store(false, std::memory_order_relaxed);
+        if (gain < 0) gain = std::min<std::int64_t>(gain + waking_ns, 0);
+    }
+    const std::int64_t balance =
+        balance_ns.load(std::memory_order_relaxed) + gain + std::min(span, longest_span_ns) / tolerated;
     balance_ns.store(balance < most_saved_ns ? balance : most_saved_ns, std::memory_order_relaxed);
-    if (balance >= most_saved_ns) pause_ns.store(shortest_pause_ns, std::memory_order_relaxed);
-    if (balance > -most_lost_ns || paused()) return;
+    if (gain > 0 && balance >= most_saved_ns) pause_ns.store(shortest_pause_ns, std::memory_order_relaxed);
+    const unsigned lost = balance > 0 ? 0 : losses.load(std::memory_order_relaxed) + (gain < 0 ? 1 : 0);
+    losses.store(lost, std::memory_order_relaxed);
+    if (balance > -most_lost_ns || lost < fewest_losses || paused()) return;
     balance_ns.store(0, std::memory_order_relaxed);
+    losses.store(0, std::memory_order_relaxed);
     const std::int64_t pause = pause_ns.load(std::memory_order_relaxed);
     pause_ns.store(pause < longest_pause_ns ? 2 * pause : pause, std::memory_order_relaxed);
-    paused_until.store(sys::now_ns() + pause, std::memory_order_relaxed);
+    paused_until.store(now + pause, std::memory_order_relaxed);
     start_observing();
     publish_available();
 }

@@ -197,12 +197,16 @@ struct openblas::call {
     std::uint16_t numbers[thread_numbers::most];
     // What the jobs did, for note_gain: how long each ran on a core, and when the last one began. Written by all.
     std::int64_t from = 0;
+    bool is_short = false; // presumably
     std::atomic<std::int64_t> last_start{0};
     std::int64_t ran[thread_numbers::most];
     void work(unsigned i) const { run(numbers[i], queue + i * size, data); }
 };
 
 namespace {
+
+// A call before which the one before took less is presumably short.
+constexpr std::int64_t longest_short_ns = 50'000;
 
 std::int64_t thread_cpu_ns() noexcept {
     timespec t{};
@@ -212,14 +216,17 @@ std::int64_t thread_cpu_ns() noexcept {
 
 } // namespace
 
+// Who runs for a short time only has his core all the while; the clock that tells costs a system call.
+std::int64_t openblas::running_ns(const call &c) noexcept { return c.is_short ? sys::now_ns() : thread_cpu_ns(); }
+
 void openblas::run_rank(void *argument, unsigned rank) {
     auto *c = static_cast<call *>(argument);
-    const std::int64_t start = sys::now_ns() - c->from, cpu = thread_cpu_ns();
+    const std::int64_t start = sys::now_ns() - c->from, ran = running_ns(*c);
     std::int64_t last = c->last_start.load(std::memory_order_relaxed);
     while (start > last && !c->last_start.compare_exchange_weak(last, start, std::memory_order_relaxed)) {
     }
     c->work(rank);
-    c->ran[rank] = thread_cpu_ns() - cpu;
+    c->ran[rank] = running_ns(*c) - ran;
 }
 
 // A job that waits for one that has not begun only burns its core: so none is counted for longer than all of them ran.
@@ -291,12 +298,15 @@ void openblas::run_jobs(job run, unsigned jobs, std::size_t size, void *queue, i
         std::atomic<unsigned> left{jobs - ranks};
         note_parallel_call();
         start_extra(c, ranks, jobs, left);
+        c.is_short = wall_.load(std::memory_order_relaxed) < longest_short_ns;
         c.from = sys::now_ns();
         spmd::run(team, run_rank, &c, spmd::region_kind::gang);
         while (left.load(std::memory_order_acquire) != 0) // acquire[extra-jobs]
             sys::yield_kernel_thread();
         const std::int64_t wall = sys::now_ns() - c.from;
-        note_gain(wall, work_of(c, ranks, wall));
+        wall_.store(wall, std::memory_order_relaxed);
+        // One that took longer than it seemed is not judged: it may have lost its cores for a while.
+        if (!c.is_short || wall < longest_short_ns) note_gain(wall, work_of(c, ranks, wall));
     }
     numbers_.give_back(jobs, c.numbers);
     if (jobs > 1) spmd::let_thread_go_on();

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace comity::blas {
@@ -36,6 +37,7 @@ private:
     static void serve(int sync, job run, int jobs, std::size_t size, void *queue, int data);
     void run_jobs(job run, unsigned jobs, std::size_t size, void *queue, int data) noexcept;
     static std::int64_t work_of(const call &c, unsigned ranks, std::int64_t wall) noexcept;
+    static std::int64_t running_ns(const call &c) noexcept;
     static void run_rank(void *argument, unsigned rank);
     static void start_extra(const call &c, unsigned from, unsigned to, std::atomic<unsigned> &left) noexcept;
     static void *run_on_kernel_thread(void *argument);
@@ -53,6 +55,7 @@ private:
     int table_ = 0; // how many thread numbers it has
     int pool_ = 0;  // the numbers [0, pool_) are its own; written under its lock
     std::atomic<bool> served_{false};
+    std::atomic<std::int64_t> wall_{0}; // how long the last parallel call took
     thread_numbers numbers_;
     thread_count count_;
 };

@@ -82,7 +82,9 @@ struct entry {
     dependence_node *newest = nullptr; // a hint: it may be gone
 };
 
-constexpr std::size_t most_places = 16; // in a block; further ones have their own
+constexpr std::size_t most_places = 3; // in a block; further ones have their own
+constexpr unsigned node_kind = block_pool::kind_for(sizeof(dependence_node) + most_places * sizeof(node_list::cell));
+static_assert(node_kind < block_pool::kind_for(sizeof(task))); // blocks of tasks stay blocks of tasks
 constexpr unsigned cell_kind = block_pool::kind_for(sizeof(node_list::cell));
 constexpr unsigned successors_kind = block_pool::kind_for(sizeof(successors));
 constexpr unsigned entry_kind = block_pool::kind_for(sizeof(entry));
@@ -95,10 +97,8 @@ void give_back(thread *t, void *memory) noexcept {
 }
 
 dependence_node *make_node(thread *t, std::size_t dependences) noexcept {
-    const std::size_t places = std::min(dependences, most_places);
-    const unsigned kind = block_pool::kind_for(sizeof(dependence_node) + places * sizeof(node_list::cell));
-    auto *node = new (t->tasks.memory.allocate(kind)) dependence_node;
-    node->room = static_cast<std::uint8_t>(places);
+    auto *node = new (t->tasks.memory.allocate(node_kind)) dependence_node;
+    node->room = static_cast<std::uint8_t>(std::min(dependences, most_places));
     return node;
 }
 
@@ -189,12 +189,12 @@ bool is_met_when_entered(dependence_node *node) noexcept {
     constexpr unsigned entering = dependence_node::entering;
     node->is_entered = true;
     const unsigned held = 1 + node->places_held, edges = node->edges;
+    // Places that it has left again meanwhile, since it names a location twice, are subtracted already.
+    node->references.fetch_sub(entering - held - edges, std::memory_order_relaxed);
     if (edges == 0) { // nobody else knows it
-        node->references.store(held, std::memory_order_relaxed);
         node->predecessors.store(0, std::memory_order_relaxed);
         return true;
     }
-    node->references.fetch_sub(entering - held - edges, std::memory_order_relaxed);
     // acq_rel[depend-met]
     return node->predecessors.fetch_sub(entering - edges, std::memory_order_acq_rel) == entering - edges;
 }

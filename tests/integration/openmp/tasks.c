@@ -154,6 +154,56 @@ static void dependences_order_tasks(void) {
     CHECK_EQUAL(readers, 3 * length);
 }
 
+/* What a task with dependences leaves behind must not be taken for a part of the task that gets its memory. */
+static void tasks_follow_those_with_many_dependences(void) {
+    int a[8] = {0}, done = 0;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 32; i++) {
+#pragma omp task depend(out : a[0], a[1], a[2], a[3], a[4]) shared(a)
+            a[0]++;
+        }
+#pragma omp taskwait
+        for (int i = 0; i < 6; i++) { /* the table lets go of those before */
+#pragma omp task depend(out : a[0], a[1], a[2], a[3], a[4]) shared(a)
+            a[1]++;
+        }
+#pragma omp taskwait
+        for (int i = 0; i < 64; i++) {
+#pragma omp task shared(done)
+            __atomic_fetch_add(&done, 1, __ATOMIC_RELAXED);
+        }
+#pragma omp taskwait
+    }
+    CHECK_EQUAL(a[0], 20 * 32);
+    CHECK_EQUAL(done, 20 * 64);
+}
+
+static long resident_kilobytes(void) {
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f && fscanf(f, "%*s %ld", &pages) == 1);
+    if (f) fclose(f);
+    return pages * 4;
+}
+
+static void locations_named_twice_cost_no_memory(void) {
+    int a[2] = {0};
+    long before = 0, after = 0;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    for (int i = 0; i < 32000; i++) {
+        if (i == 2000) before = resident_kilobytes();
+#pragma omp task depend(out : a[0], a[0]) shared(a)
+        a[0]++;
+#pragma omp taskwait
+        if (i == 31999) after = resident_kilobytes();
+    }
+    CHECK_EQUAL(a[0], 32000);
+    CHECK(after - before < 2048);
+}
+
 static void depend_objects_name_dependences(void) {
     int x = 0, seen = -1;
     omp_depend_t object;
@@ -422,6 +472,8 @@ int main(int argc, char **argv) {
         group_waits_for_descendants();
         taskloop_runs_every_iteration_once();
         dependences_order_tasks();
+        tasks_follow_those_with_many_dependences();
+        if (round == 0) locations_named_twice_cost_no_memory();
         depend_objects_name_dependences();
         detached_tasks_end_with_their_event();
         task_reductions_combine_all();
