@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import report
-from execute import comity_run, execute
+from execute import are_comitys, comity_run, execute
 from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, say, say_failure
 from suite import PYTHON, all_modules
 
@@ -90,6 +90,9 @@ def main() -> int:
     options.comity = options.comity.resolve()
     if not options.comity.exists():
         print(f"python: {options.comity} is not there; make build, or --comity FILE", file=sys.stderr)
+        return 2
+    if not are_comitys(options.comity):
+        print(f"python: under {options.comity} the threads of {PYTHON} are not Comity's", file=sys.stderr)
         return 2
     if not picked:
         print("python: no test is chosen", file=sys.stderr)
