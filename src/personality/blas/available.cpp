@@ -160,7 +160,7 @@ void start_observing() noexcept {
 // same time, since the machine does something else, loses. That is known only by trying, so losses are limited: after
 // some, there is a pause.
 
-constexpr std::int64_t most_lost_ns = 100'000, most_saved_ns = 300'000, waking_ns = 200'000;
+constexpr std::int64_t most_lost_ns = 100'000, most_saved_ns = 300'000, waking_ns = 300'000;
 // So many calls must have lost: one alone, however much, may have lost to another process.
 constexpr unsigned fewest_losses = 2;
 std::atomic<unsigned> losses{0}; // since the balance was above zero; by note_gain
@@ -168,7 +168,12 @@ std::atomic<unsigned> losses{0}; // since the balance was above zero; by note_ga
 // while OpenBLAS' own threads, of which nothing is known here, gain a hundred times as much.
 constexpr std::int64_t tolerated = 50, longest_span_ns = 10'000'000;
 std::atomic<std::int64_t> noted_at{0}; // by note_gain
-constexpr std::int64_t shortest_pause_ns = 2 * period_ns, longest_pause_ns = 64 * period_ns;
+// A longer pause costs less where all calls lose, as those of several threads do which hinder each other. Of one thread
+// the next ones may be others, that gain.
+constexpr std::int64_t shortest_pause_ns = 2 * period_ns, longest_pause_ns = 16 * period_ns,
+                       longest_of_several_ns = 64 * period_ns, recently_ns = 1'000'000'000;
+std::atomic<const void *> last_caller{nullptr};                       // by note_gain
+std::atomic<std::int64_t> callers_changed_at{-recently_ns};           // by note_gain
 std::atomic<std::int64_t> balance_ns{0}, pause_ns{shortest_pause_ns}; // by note_gain
 
 } // namespace
@@ -199,6 +204,10 @@ void note_gain(std::int64_t wall, std::int64_t work) noexcept {
     // The books are kept without a lock: when two threads write at once an entry may be lost.
     const std::int64_t now = sys::now_ns(), span = now - noted_at.load(std::memory_order_relaxed);
     noted_at.store(now, std::memory_order_relaxed);
+    if (const void *caller = core::current_context(); caller != last_caller.load(std::memory_order_relaxed)) {
+        if (last_caller.exchange(caller, std::memory_order_relaxed))
+            callers_changed_at.store(now, std::memory_order_relaxed);
+    }
     std::int64_t gain = work - wall - wall / 8;
     if (wakes_harts.load(std::memory_order_relaxed)) {
         wakes_harts.store(false, std::memory_order_relaxed);
@@ -214,7 +223,8 @@ void note_gain(std::int64_t wall, std::int64_t work) noexcept {
     balance_ns.store(0, std::memory_order_relaxed);
     losses.store(0, std::memory_order_relaxed);
     const std::int64_t pause = pause_ns.load(std::memory_order_relaxed);
-    pause_ns.store(pause < longest_pause_ns ? 2 * pause : pause, std::memory_order_relaxed);
+    const bool several = now - callers_changed_at.load(std::memory_order_relaxed) < recently_ns;
+    pause_ns.store(std::min(2 * pause, several ? longest_of_several_ns : longest_pause_ns), std::memory_order_relaxed);
     paused_until.store(now + pause, std::memory_order_relaxed);
     start_observing();
     publish_available();
