@@ -29,7 +29,7 @@ SECONDS = 60
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, SECONDS)
     parser.add_argument("--on", choices=("stock", "comity", "both"), default="both", help="libraries to run on (default: both)")
     parser.add_argument("--torture", action="store_true", help="Fortran at all six of gfortran's levels, not at -O0 and -O2")

@@ -28,7 +28,7 @@ SECONDS = 200  # some tasks only sleep: on two cores that takes 125 s
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, SECONDS)
     parser.add_argument("--page", action="store_true", help="run nothing; write the page of the last results of all tests")
     parser.add_argument("--drop-ins", type=Path, metavar="FOLDER", default=drop_in_folder())

@@ -28,7 +28,7 @@ SECONDS = 120  # the tests themselves end after 20 unless they say otherwise, an
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, SECONDS)
     parser.add_argument("--page", action="store_true", help="run nothing; write the page of the last results of all tests")
     parser.add_argument("--comity", type=Path, metavar="FILE", help="the command `comity` to run them with",

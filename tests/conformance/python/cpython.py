@@ -27,7 +27,7 @@ SECONDS = 600  # a module has hundreds of tests, many of which sleep
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, SECONDS)
     parser.add_argument("--comity", type=Path, metavar="FILE", help="the command `comity` to run them with",
                         default=drop_in_folder().parents[1] / "bin" / "comity")
