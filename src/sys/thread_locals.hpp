@@ -10,8 +10,8 @@ namespace comity::sys {
 COMITY_SHARED bool destroy_thread_locals() noexcept;
 
 // Gives the caller's thread-local variables their initial values, but for those of the C and the C++ library and of
-// Comity. Any thread, not in a signal handler; never switches. Takes the dynamic linker's lock for a moment if libraries
-// have been loaded since the process began.
+// Comity. Any thread, not in a signal handler; never switches. Takes the dynamic linker's lock for a moment if
+// libraries have been loaded since the process began.
 COMITY_SHARED void renew_thread_locals() noexcept;
 
 // After Comity has loaded the C++ library, and what that needs, for good: they count as there from the beginning.

@@ -45,7 +45,7 @@ struct alignas(64) work_share {
     std::atomic<bool> cancelled{false};
 
     alignas(64) std::atomic<std::uint64_t> turn{
-        0}; // ordered: the chunk that begins here may execute its ordered regions
+        0};                  // ordered: the chunk that begins here may execute its ordered regions
     sync::wait_list changed; // for who waits for the slot to be open, or ready
 };
 

@@ -1,6 +1,6 @@
-// A thread of the program's opens many regions that are hardly worth a second hart, so few are asked for. In some with the
-// same code each rank waits for all others in a loop of its own, before a barrier and after it: they end, too. In the
-// others each rank runs once, and the barrier holds.
+// A thread of the program's opens many regions that are hardly worth a second hart, so few are asked for. In some with
+// the same code each rank waits for all others in a loop of its own, before a barrier and after it: they end, too. In
+// the others each rank runs once, and the barrier holds.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// A target region begins as an initial thread of its own, whose team goes with it; the ranks' contexts stay. They must not
-// take what now lies where the last team was for themselves.
+// A target region begins as an initial thread of its own, whose team goes with it; the ranks' contexts stay. They must
+// not take what now lies where the last team was for themselves.
 #include <stdio.h>
 #include <stdlib.h>
 

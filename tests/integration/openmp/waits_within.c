@@ -1,5 +1,5 @@
-// Rank 0 of a region opens another one, whose ranks wait for each other in loops of their own, as the other ranks of the
-// outer one wait for its end. Each has a hart, if those are asked for: first_thread|thread OUTER_RANKS INNER_RANKS.
+// Rank 0 of a region opens another one, whose ranks wait for each other in loops of their own, as the other ranks of
+// the outer one wait for its end. Each has a hart, if those are asked for: first_thread|thread OUTER_RANKS INNER_RANKS.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
