@@ -46,6 +46,16 @@ void renew(const variables &v, std::byte *at) noexcept {
     std::memset(at + v.filled, 0, v.size - v.filled);
 }
 
+void renew_all(const known &k) noexcept {
+    auto *const here = reinterpret_cast<std::byte *>(thread_pointer());
+    for (unsigned i = 0; i < k.count; ++i) renew(k.all[i], here + k.all[i].offset);
+}
+
+const char *file_name(const char *path) noexcept {
+    const char *slash = std::strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 bool begins_with(const char *name, const char *prefix) noexcept {
     return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
 }
@@ -78,11 +88,10 @@ bool is_drop_in(const char *path) noexcept {
 // library's, exceptions are the core's to see to, and the rest lives within one call.
 bool is_kept(const char *path) noexcept {
     if (!*path && program_is_sanitizer()) return true;
-    const char *slash = std::strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (const char *prefix : {"libc.so", "libc-2", "libpthread.so", "libpthread-2", "ld-linux", "ld-2", "libstdc++",
                                "libcomity", "libclang_rt"})
-        if (begins_with(name, prefix)) return true;
-    return slash && is_drop_in(path);
+        if (begins_with(file_name(path), prefix)) return true;
+    return is_drop_in(path);
 }
 
 std::size_t last_of_program = 0; // of the modules with thread-local storage that were there before the first thread
@@ -149,8 +158,7 @@ void keep_what_is_there() noexcept {
 bool renew_for_good() noexcept {
     if (!nothing_else_is_loaded() || !for_good_is_known.load(std::memory_order_acquire)) // acquire[for-good]
         return false;
-    auto *const here = reinterpret_cast<std::byte *>(thread_pointer());
-    for (unsigned i = 0; i < for_good.count; ++i) renew(for_good.all[i], here + for_good.all[i].offset);
+    renew_all(for_good);
     return true;
 }
 
@@ -166,8 +174,7 @@ int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
     if (first) {
         first = false;
         if (cache.complete && cache.added == object->dlpi_adds && cache.removed == object->dlpi_subs) {
-            for (unsigned i = 0; i < cache.count; ++i)
-                renew(cache.all[i], reinterpret_cast<std::byte *>(thread_pointer()) + cache.all[i].offset);
+            renew_all(cache);
             return 1;
         }
         cache.count = 0;
@@ -231,7 +238,7 @@ void note_own_libraries() noexcept {
         [](dl_phdr_info *, std::size_t, void *) {
             const link_map *last = last_for_good.load(std::memory_order_relaxed);
             const auto is_own = [](const link_map *m) {
-                const char *slash = std::strrchr(m->l_name, '/'), *name = slash ? slash + 1 : m->l_name;
+                const char *name = file_name(m->l_name);
                 return begins_with(name, "libstdc++.so") || begins_with(name, "libgcc_s.so") ||
                        begins_with(name, "libm.so") || begins_with(name, "libm-");
             };

@@ -50,25 +50,33 @@ struct resting_list {
     unsigned count = 0;
 } resting; // under shared_lock
 
-// The one that has rested longest, if more than `least` do.
-context *wake_rested(unsigned least) noexcept {
-    shared_lock.lock();
-    context *c = resting.count > least ? resting.first : nullptr;
-    if (c) {
-        resting.first = c->next;
-        --resting.count;
-        c->tls->id_was_told = false;
-    }
-    shared_lock.unlock();
+// The one that has rested longest, if more than `least` do. Under shared_lock.
+context *take_rested(unsigned least) noexcept {
+    if (resting.count <= least) return nullptr;
+    context *c = resting.first;
+    resting.first = c->next;
+    --resting.count;
+    c->tls->id_was_told = false;
     return c;
 }
 
-void let_rest(context *c) noexcept {
+// Lets it rest, and gives the one that need not any more, or null.
+context *let_rest(context *c) noexcept {
     c->next = nullptr;
     shared_lock.lock();
     (resting.count++ != 0 ? resting.last->next : resting.first) = c;
     resting.last = c;
+    context *rested = take_rested(most_resting);
     shared_lock.unlock();
+    return rested;
+}
+
+// Where no other context is to be had.
+context *wake_one() noexcept {
+    shared_lock.lock();
+    context *c = take_rested(0);
+    shared_lock.unlock();
+    return c;
 }
 
 // ---- Fork. The other harts' caches may be caught in the middle of a change: the child does without them.
@@ -160,7 +168,7 @@ context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
             if (context *found = own.contexts[1].pop()) return found;
         }
         context *made = core::create_context(t->stack_size, true, error);
-        return made || t->stack_size != 0 ? made : wake_rested(0);
+        return made || t->stack_size != 0 ? made : wake_one();
     }
     context_list *list = list_of(own, t->stack_size);
     if (list)
@@ -195,10 +203,7 @@ void give_back_other_context(context *c, std::uint32_t stack_size, bool own_tls,
     if (own_tls) {
         if (stack_size != 0 || c->tls->used_up || own.contexts[1].size() >= hart_cache::most_contexts)
             return core::destroy_context(c);
-        if (c->tls->id_was_told) {
-            let_rest(c);
-            c = wake_rested(most_resting);
-        }
+        if (c->tls->id_was_told) c = let_rest(c);
         if (c) own.contexts[1].push(c);
         return;
     }

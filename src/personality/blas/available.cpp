@@ -200,14 +200,13 @@ void note_parallel_call() noexcept {
     if (changed) publish_available();
 }
 
-void note_gain(std::int64_t wall, std::int64_t work) noexcept {
+void note_gain(std::int64_t now, std::int64_t wall, std::int64_t work) noexcept {
     // The books are kept without a lock: when two threads write at once an entry may be lost.
-    const std::int64_t now = sys::now_ns(), span = now - noted_at.load(std::memory_order_relaxed);
+    const std::int64_t span = now - noted_at.load(std::memory_order_relaxed);
     noted_at.store(now, std::memory_order_relaxed);
-    if (const void *caller = core::current_context(); caller != last_caller.load(std::memory_order_relaxed)) {
-        if (last_caller.exchange(caller, std::memory_order_relaxed))
-            callers_changed_at.store(now, std::memory_order_relaxed);
-    }
+    const void *const caller = core::current_context(), *const before = last_caller.load(std::memory_order_relaxed);
+    if (caller != before) last_caller.store(caller, std::memory_order_relaxed);
+    if (before && caller != before) callers_changed_at.store(now, std::memory_order_relaxed);
     std::int64_t gain = work - wall - wall / 8;
     if (wakes_harts.load(std::memory_order_relaxed)) {
         wakes_harts.store(false, std::memory_order_relaxed);

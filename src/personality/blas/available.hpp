@@ -14,9 +14,9 @@ void publish_available() noexcept;
 // The caller is about to run a parallel BLAS call: looks now and then whether other threads of the program use the
 // cores.
 void note_parallel_call() noexcept;
-// What a parallel call gained: it took `wall` nanoseconds and did work that one thread would have done in about `work`.
-// After losses, calls are sequential for a while.
-void note_gain(std::int64_t wall, std::int64_t work) noexcept;
+// What a parallel call gained that ended `now`: it took `wall` nanoseconds and did work that one thread would have done
+// in about `work`. After losses, calls are sequential for a while.
+void note_gain(std::int64_t now, std::int64_t wall, std::int64_t work) noexcept;
 // In the child of a fork, where the caller is the only thread.
 void available_after_fork() noexcept;
 

@@ -303,10 +303,10 @@ void openblas::run_jobs(job run, unsigned jobs, std::size_t size, void *queue, i
         spmd::run(team, run_rank, &c, spmd::region_kind::gang);
         while (left.load(std::memory_order_acquire) != 0) // acquire[extra-jobs]
             sys::yield_kernel_thread();
-        const std::int64_t wall = sys::now_ns() - c.from;
+        const std::int64_t now = sys::now_ns(), wall = now - c.from;
         wall_.store(wall, std::memory_order_relaxed);
         // One that took longer than it seemed is not judged: it may have lost its cores for a while.
-        if (!c.is_short || wall < longest_short_ns) note_gain(wall, work_of(c, ranks, wall));
+        if (!c.is_short || wall < longest_short_ns) note_gain(now, wall, work_of(c, ranks, wall));
     }
     numbers_.give_back(jobs, c.numbers);
     if (jobs > 1) spmd::let_thread_go_on();
