@@ -278,7 +278,7 @@ bool team::each_has_a_hart(const carrier *k) const noexcept {
 // Has somebody made something ready for the hart?
 bool team::has_calls(carrier *k) noexcept {
     return (ready_count_.load(std::memory_order_relaxed) != 0 && (!is_bound() || has_ready_for(k))) ||
-           !children_.empty() || core::home_ready(k, this);
+           !children_.empty() || core::home_ready(k, this) || slots_[k->carried->id].standbys.has_over();
 }
 
 bool team::has_ranks() const noexcept {
@@ -379,6 +379,8 @@ void team::step(carrier *k, bool child_first) noexcept {
                 resume_member(k, static_cast<unsigned>(rank));
             }
             if (is_top && insists) look_at_offers(k, true);
+            if (context *c = insists ? take_late_standby(k) : nullptr) core::resume(k, c);
+            if (context *c = pop_standby(k, standby_end::in_vain)) core::resume(k, c);
             enter_child(k);
             if (parent != &base()) break;
             const outcome o = linger(k);
@@ -482,6 +484,12 @@ std::uint64_t team::left_by_others(const carrier *k, std::uint64_t &sum) noexcep
         sum = sum * 31 + r;
     }
     if (left == 0 && look_at_offers(k, false, &left)) sum += left;
+    for (unsigned i = 1; i < harts && left == 0 && !is_bound(); ++i) {
+        const auto late = reinterpret_cast<std::uintptr_t>(slots_[(own + i) % harts].standbys.first_over());
+        if (late == 0) continue;
+        left = late | slot::brief; // is taken if it is the same at the next look
+        sum += late;
+    }
     return left;
 }
 
@@ -536,8 +544,18 @@ void team::note_pace(slot &own, std::uint32_t ended) noexcept {
 
 // ---- Ready contexts
 
-// Sends the carrier to its place.
+// Those who were woken and those who stand by, where their time has come, take turns: both could go on for ever.
 context *team::pop_ready(carrier *k) noexcept {
+    slot &own = slots_[k->carried->id];
+    if (own.standbys.empty()) return pop_woken(k);
+    context *c = own.standbys_first ? pop_standby(k, standby_end::over) : nullptr;
+    own.standbys_first = !c;
+    if (!c) c = pop_woken(k);
+    return c ? c : pop_standby(k, standby_end::over);
+}
+
+// Sends the carrier to its place.
+context *team::pop_woken(carrier *k) noexcept {
     if (ready_count_.load(std::memory_order_relaxed) == 0) return nullptr;
     ready_lock_.lock();
     context *before = nullptr;
@@ -607,6 +625,68 @@ bool team::switch_to_ready(context *from, core::arch::after_fn after, void *arg)
     return true;
 }
 
+// ---- Ranks that stand by
+
+// Also a rank that is elsewhere taken up first, and one that is ready.
+standby_end team::stand_by(context *c, standby &s) noexcept {
+    carrier *k = c->on;
+    if (!children_.empty() || home_below(k)) return standby_end::in_vain;
+    if (is_bound()) return standby_end::none;
+    s.who = c;
+    s.in_vain = false;
+    s.at = &slots_[k->carried->id].standbys;
+    constexpr auto stand = [](void *argument) {
+        auto *own = static_cast<standby *>(argument);
+        own->at->push(*own);
+    };
+    if (const int rank = claim(k, false); rank >= 0) {
+        switch_to_member(c, static_cast<unsigned>(rank), stand, &s);
+    } else if (!switch_to_ready(c, stand, &s)) {
+        context *late = take_late_standby(k, s);
+        if (!late) return standby_end::none;
+        core::switch_to(c, late, stand, &s);
+    }
+    return s.in_vain ? standby_end::in_vain : standby_end::over;
+}
+
+// One of the hart's own that is to go on; one that can do so elsewhere only does it there.
+context *team::pop_standby(const carrier *k, standby_end how) noexcept {
+    for (;;) {
+        standby *s = slots_[k->carried->id].standbys.pop(how == standby_end::over);
+        if (!s) return nullptr;
+        s->in_vain = how == standby_end::in_vain;
+        if (!s->who->home || s->who->home == k) return s->who;
+        core::post_home(s->who);
+    }
+}
+
+// One of another hart's whose time has come.
+context *team::take_late_standby(const carrier *k) noexcept {
+    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    for (unsigned i = 1; i < harts && !is_bound(); ++i)
+        if (standby *s = slots_[(own + i) % harts].standbys.pop_if([](const context *c) { return !c->home; }))
+            return s->who;
+    return nullptr;
+}
+
+// The same for one who waits: if its hart is with something else, for two looks have found the same one.
+context *team::take_late_standby(const carrier *k, standby &patience) noexcept {
+    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
+    const std::uint64_t now = sys::ticks();
+    if (patience.look_pause == 0) {
+        patience.look_pause = hand_over_;
+        patience.looked = now;
+    }
+    if (now - patience.looked < patience.look_pause) return nullptr;
+    const void *late = nullptr;
+    for (unsigned i = 1; i < harts && !late; ++i) late = slots_[(own + i) % harts].standbys.first_over();
+    patience.looked = now;
+    if (late && late == patience.seen) return take_late_standby(k);
+    patience.seen = late;
+    patience.look_pause = late ? hand_over_ : std::min(2 * patience.look_pause, std::uint64_t{4} * hand_over_ * harts);
+    return nullptr;
+}
+
 // ---- Children that want harts
 
 void team::child_wants(core::sched *child) noexcept {
@@ -646,9 +726,13 @@ bool team::calls_for_children() const noexcept {
 void team::around_fork(core::fork_stage stage, const carrier *k) noexcept {
     if (stage == core::fork_stage::before) {
         ready_lock_.lock();
+        for (unsigned i = 0; i < base().hart_count(); ++i) slots_[i].standbys.before_fork();
         return children_.before_fork();
     }
-    stage == core::fork_stage::parent ? children_.after_fork() : children_.drop_after_fork();
+    const bool in_parent = stage == core::fork_stage::parent;
+    in_parent ? children_.after_fork() : children_.drop_after_fork();
+    for (unsigned i = 0; i < base().hart_count(); ++i)
+        in_parent ? slots_[i].standbys.after_fork() : slots_[i].standbys.drop_after_fork();
     ready_lock_.unlock();
     if (stage == core::fork_stage::child) forget_others(k);
 }

@@ -488,6 +488,17 @@ void give_way_to_master() noexcept {
     static_cast<team *>(c->owner)->give_way_to_master(c);
 }
 
+standby_end stand_by(standby &s) noexcept {
+    context *c = core::current_context();
+    if (!c || !c->on->carried || c->owner->hooks != &team_hooks) return standby_end::none;
+    return static_cast<team *>(c->owner)->stand_by(c, s);
+}
+
+void call_for_standbys() noexcept {
+    const context *c = core::current_context();
+    if (c && c->owner && c->owner->hooks == &team_hooks) static_cast<team *>(c->owner)->call_for_standbys();
+}
+
 void let_thread_go_on() noexcept {
     constexpr int most = 64; // others that are ready have their turns before
     const context *c = core::current_context();

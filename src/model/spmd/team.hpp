@@ -10,9 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace comity::core {
+struct context;
+}
+
 namespace comity::spmd {
 
 class team;
+class standby_list;
 
 using body_fn = void (*)(void *arg, unsigned rank);
 
@@ -42,6 +47,33 @@ COMITY_SHARED void run(team *t, body_fn body, void *arg, region_kind kind = regi
 // there is a hart for it. Nothing happens in a region with more ranks than harts, and seldom anything where none came
 // lately. May switch.
 COMITY_SHARED void give_way_to_master() noexcept;
+
+// What a rank is that stands by; on its stack.
+struct standby {
+    bool (*over)(void *) noexcept; // has what it waits for happened? Reads atomics only; under a lock, on any hart
+    void *arg;
+    // spmd's:
+    core::context *who = nullptr;
+    standby *next = nullptr;
+    standby_list *at = nullptr;
+    bool in_vain = false;
+    const void *seen = nullptr;
+    std::uint64_t looked = 0, look_pause = 0;
+};
+
+enum class standby_end : unsigned char {
+    none,    // nothing else can run on the hart at present; the caller may ask again
+    over,    // other ranks have run here; now over() is true, or was
+    in_vain, // the hart goes elsewhere: the caller blocks in another way
+};
+
+// The calling rank waits, in a region with more ranks than harts, for what its other ranks do soon, the same for which
+// all others wait that stand by: they run on the hart meanwhile. Who makes over() true for ranks that stand by calls
+// call_for_standbys afterwards. May switch.
+COMITY_SHARED standby_end stand_by(standby &s) noexcept;
+// The calling rank has made over() true: harts that have nothing to do come for those whose harts are with something
+// else. Never switches.
+COMITY_SHARED void call_for_standbys() noexcept;
 
 // The caller has closed a region, and holds nothing of it any more. If the computation of the kernel thread that it is
 // on may go on, which it can nowhere else, it does now: within regions no hart looks for that, and one might follow the

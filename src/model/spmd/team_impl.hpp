@@ -5,6 +5,7 @@
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
 #include "model/spmd/scheduler.hpp"
+#include "model/spmd/standby.hpp"
 #include "model/spmd/team.hpp"
 
 #include <algorithm>
@@ -57,6 +58,9 @@ struct alignas(64) slot {
     std::atomic<bool> inside{false};
     std::atomic<unsigned> place{0};
     bool is_dealt = false; // the master's: the last deal gave it a rank
+    // Ranks that stand by on the hart.
+    alignas(64) standby_list standbys;
+    bool standbys_first = false; // the owner's: whose turn it is, theirs or that of those who are ready
 
     void set_present(bool is) noexcept { set(present, is); }
     void set_inside(bool is) noexcept { set(inside, is); }
@@ -136,6 +140,8 @@ public:
     bool yield_to_others(context *c) noexcept;
     // Of the calling rank `c`, as in team.hpp.
     void give_way_to_master(context *c) noexcept;
+    standby_end stand_by(context *c, standby &s) noexcept;
+    void call_for_standbys() noexcept { call_hart(1); }
     // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that
     // want harts?
     bool has_work(carrier *k) noexcept;
@@ -275,6 +281,8 @@ private:
     member *promotable_member(const context *c) noexcept;
     bool is_below_root(const context *c) const noexcept;
     member *take_ready_member() noexcept;
+    bool has_late_standbys() const noexcept;
+    member *take_late_standby() noexcept;
     static member *warn_of_standstill() noexcept;
     static void promoted_ends(void *argument);
     std::uint32_t ranks_in(std::uint64_t r) const noexcept;
@@ -317,6 +325,10 @@ private:
     int steal(carrier *k, bool insists) noexcept;
     int steal_from(slot &victim, slot &own, std::uint64_t &word) noexcept;
     context *pop_ready(carrier *k) noexcept;
+    context *pop_woken(carrier *k) noexcept;
+    context *pop_standby(const carrier *k, standby_end how) noexcept;
+    context *take_late_standby(const carrier *k, standby &patience) noexcept;
+    context *take_late_standby(const carrier *k) noexcept;
     void enter_child(carrier *k) noexcept;
     void forget_others(const carrier *k) noexcept;
     bool switch_to_ready(context *from, core::arch::after_fn after, void *arg) noexcept;

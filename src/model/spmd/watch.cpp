@@ -130,7 +130,13 @@ void keep_watch() noexcept {
 // ---- What the watch asks a team, under the lock of the list
 
 bool team::has_waiting() const noexcept {
-    return ready_count_.load(std::memory_order_relaxed) != 0 || (is_running() && has_ranks());
+    return ready_count_.load(std::memory_order_relaxed) != 0 || (is_running() && has_ranks()) || has_late_standbys();
+}
+
+bool team::has_late_standbys() const noexcept {
+    for (unsigned i = 0; i < base().hart_count(); ++i)
+        if (slots_[i].standbys.has_over()) return true;
+    return false;
 }
 
 // Changes with whatever the harts in the team do, but for computing.
@@ -182,7 +188,7 @@ member *team::take_waiting() noexcept {
         }
     }
     if (!m) m = take_ready_member();
-    return m;
+    return m ? m : take_late_standby();
 }
 
 // The member whose context this is, of this team or, if it is the master here, of the one around in which it is a
@@ -225,6 +231,13 @@ member *team::take_ready_member() noexcept {
         ready_count_.store(ready_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
     ready_lock_.unlock();
+    return m;
+}
+
+member *team::take_late_standby() noexcept {
+    member *m = nullptr;
+    for (unsigned i = 0; i < base().hart_count() && !m; ++i)
+        (void)slots_[i].standbys.pop_if([this, &m](const context *c) { return (m = promotable_member(c)) != nullptr; });
     return m;
 }
 

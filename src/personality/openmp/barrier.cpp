@@ -3,6 +3,9 @@
 #include "personality/openmp/region.hpp"
 #include "personality/openmp/region_memory.hpp"
 
+#include "core/runtime.hpp"
+#include "sys/clock.hpp"
+
 #include <algorithm>
 
 namespace comity::openmp {
@@ -18,6 +21,30 @@ void open_barrier(team *tm) noexcept {
     // Whoever sees it sees what all ranks did before they came: release[barrier-open].
     tm->generation.store(tm->generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     tm->idle.wake_all();
+    if (tm->crowded) spmd::call_for_standbys();
+}
+
+// Until the barrier opens, the region is cancelled, or there are tasks; or for a moment only.
+void wait_in_barrier(team *tm, unsigned generation) noexcept {
+    struct opening {
+        const team *of;
+        unsigned after;
+        bool operator()() const noexcept {
+            return of->generation.load(std::memory_order_acquire) != after || // acquire[barrier-open]
+                   of->cancelled.load(std::memory_order_relaxed);
+        }
+    } opens{tm, generation};
+    auto over = [=] { return opens() || (tm->makes_tasks.load(std::memory_order_relaxed) && sees_tasks(tm)); };
+    if (!tm->crowded) return tm->idle.wait(over);
+    spmd::standby place{[](void *argument) noexcept { return (*static_cast<opening *>(argument))(); }, &opens};
+    const std::uint64_t from = sys::ticks();
+    for (unsigned i = 1; !over(); ++i) {
+        const spmd::standby_end end = spmd::stand_by(place);
+        if (end == spmd::standby_end::over) return;
+        if (end == spmd::standby_end::in_vain || (i % 16 == 0 && sys::ticks() - from > core::spin_ticks()))
+            return static_cast<void>(tm->idle.block_until(over, sys::no_deadline));
+        sys::cpu_relax();
+    }
 }
 
 } // namespace
@@ -26,13 +53,13 @@ bool count_arrival(const thread *t) noexcept {
     team *tm = t->team;
     unsigned expected = tm->size;
     // The last one sees what the others did, and passes it on, in the end by opening: acq_rel[barrier-arrive].
-    if (tm->in_groups) {
-        const unsigned first = t->rank - t->rank % ranks_in_group;
+    if (const unsigned size = tm->group_size; size != 0) {
+        const unsigned first = t->rank - t->rank % size;
         std::atomic<unsigned> &group = tm->threads[first]->group_arrived;
-        const unsigned all = std::min(ranks_in_group, expected - first);
+        const unsigned all = std::min(size, expected - first);
         if (group.fetch_add(1, std::memory_order_acq_rel) + 1 != all) return false; // acq_rel[barrier-arrive]
         group.store(0, std::memory_order_relaxed);
-        expected = (expected + ranks_in_group - 1) / ranks_in_group;
+        expected = (expected + size - 1) / size;
     }
     if (tm->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != expected) return false; // acq_rel[barrier-arrive]
     open_barrier(tm);
@@ -41,7 +68,7 @@ bool count_arrival(const thread *t) noexcept {
 
 void forget_arrivals(team *tm) noexcept {
     tm->arrived.store(0, std::memory_order_relaxed);
-    for (unsigned i = 0; i < tm->size; i += ranks_in_group)
+    for (unsigned i = 0; tm->group_size != 0 && i < tm->size; i += tm->group_size)
         tm->threads[i]->group_arrived.store(0, std::memory_order_relaxed);
 }
 
@@ -59,11 +86,7 @@ bool barrier_or_cancel(thread *t) noexcept {
         if (pauses(t)) {
             pass_a_moment();
         } else {
-            tm->idle.wait([=] {
-                return tm->generation.load(std::memory_order_acquire) != generation || // acquire[barrier-open]
-                       (tm->makes_tasks.load(std::memory_order_relaxed) && sees_tasks(tm)) ||
-                       tm->cancelled.load(std::memory_order_relaxed);
-            });
+            wait_in_barrier(tm, generation);
         }
         if (tm->generation.load(std::memory_order_acquire) != generation) { // acquire[barrier-open]
             if (t->made_tasks) leave_barrier_with_tasks(t);

@@ -161,7 +161,10 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
     tm->function = r.function;
     tm->data = r.data;
     tm->size = ranks;
-    tm->in_groups = ranks > ranks_in_group && ranks <= hart_count();
+    const unsigned harts = hart_count();
+    tm->crowded = ranks > harts && harts > 1;
+    const unsigned group = tm->crowded ? (ranks + harts - 1) / harts : ranks_in_group;
+    tm->group_size = ranks > group && (group > 1) ? group : 0;
     tm->active_level = t->team->active_level + (ranks > 1);
     set(tm->group, r.group);
     if (process.inherits_modes) [[likely]]

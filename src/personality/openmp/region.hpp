@@ -49,8 +49,9 @@ void end_serial_region(thread *t) noexcept; // by the rank; waits for its tasks,
 void barrier(thread *t) noexcept;
 // True if the region was cancelled; then not all ranks came.
 bool barrier_or_cancel(thread *t) noexcept;
-// At the barrier of a team whose ranks may all run at once, each group of so many counts in a line of its own; who is
-// the last of them arrives for all. All in one line would wait for it one after the other.
+// At a barrier each group of so many ranks counts in a line of its own, if there is more than one; who is the last of
+// them arrives for all. All in one line would wait for it one after the other. Where a hart has more ranks than that,
+// they are a group: those that it is dealt, if all come.
 inline constexpr unsigned ranks_in_group = 4;
 
 // The rank has arrived, and what descends from its implicit task is done: the last one opens the barrier, and its

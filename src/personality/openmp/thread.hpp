@@ -90,7 +90,8 @@ struct alignas(64) team {
     unsigned size = 1;
     unsigned active_level = 0;         // regions of more than one rank around this point, with this one
     bool displays = false;             // OMP_DISPLAY_AFFINITY
-    bool in_groups = false;            // ranks arrive at the barrier in groups (region.hpp)
+    unsigned group_size = 0;           // ranks arrive at the barrier in groups of so many (region.hpp); 0: they do not
+    bool crowded = false;              // there are more ranks than harts
     bool gather = false;               // ranks wait for each other at the end, to help with tasks (region_memory.hpp)
     openmp::icvs icv;                  // the implicit tasks', until one of them changes its own
     taskgroup *group = nullptr;        // that the implicit tasks are in: task reductions
