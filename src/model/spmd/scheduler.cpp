@@ -278,7 +278,7 @@ bool team::each_has_a_hart(const carrier *k) const noexcept {
 // Has somebody made something ready for the hart?
 bool team::has_calls(carrier *k) noexcept {
     return (ready_count_.load(std::memory_order_relaxed) != 0 && (!is_bound() || has_ready_for(k))) ||
-           !children_.empty() || core::home_ready(k, this) || slots_[k->carried->id].standbys.has_over();
+           !children_.empty() || core::home_ready(k, this) || slots_[k->carried->id].standbys.find_over() != nullptr;
 }
 
 bool team::has_ranks() const noexcept {
@@ -485,7 +485,7 @@ std::uint64_t team::left_by_others(const carrier *k, std::uint64_t &sum) noexcep
     }
     if (left == 0 && look_at_offers(k, false, &left)) sum += left;
     for (unsigned i = 1; i < harts && left == 0 && !is_bound(); ++i) {
-        const auto late = reinterpret_cast<std::uintptr_t>(slots_[(own + i) % harts].standbys.first_over());
+        const auto late = reinterpret_cast<std::uintptr_t>(slots_[(own + i) % harts].standbys.find_over());
         if (late == 0) continue;
         left = late | slot::brief; // is taken if it is the same at the next look
         sum += late;
@@ -652,7 +652,8 @@ standby_end team::stand_by(context *c, standby &s) noexcept {
 // One of the hart's own that is to go on; one that can do so elsewhere only does it there.
 context *team::pop_standby(const carrier *k, standby_end how) noexcept {
     for (;;) {
-        standby *s = slots_[k->carried->id].standbys.pop(how == standby_end::over);
+        standby_list &own = slots_[k->carried->id].standbys;
+        standby *s = how == standby_end::in_vain ? own.pop() : own.pop_over([](const context *) { return true; });
         if (!s) return nullptr;
         s->in_vain = how == standby_end::in_vain;
         if (!s->who->home || s->who->home == k) return s->who;
@@ -664,7 +665,7 @@ context *team::pop_standby(const carrier *k, standby_end how) noexcept {
 context *team::take_late_standby(const carrier *k) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     for (unsigned i = 1; i < harts && !is_bound(); ++i)
-        if (standby *s = slots_[(own + i) % harts].standbys.pop_if([](const context *c) { return !c->home; }))
+        if (standby *s = slots_[(own + i) % harts].standbys.pop_over([](const context *c) { return !c->home; }))
             return s->who;
     return nullptr;
 }
@@ -679,7 +680,7 @@ context *team::take_late_standby(const carrier *k, standby &patience) noexcept {
     }
     if (now - patience.looked < patience.look_pause) return nullptr;
     const void *late = nullptr;
-    for (unsigned i = 1; i < harts && !late; ++i) late = slots_[(own + i) % harts].standbys.first_over();
+    for (unsigned i = 1; i < harts && !late; ++i) late = slots_[(own + i) % harts].standbys.find_over();
     patience.looked = now;
     if (late && late == patience.seen) return take_late_standby(k);
     patience.seen = late;

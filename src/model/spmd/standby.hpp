@@ -14,15 +14,15 @@ namespace comity::spmd {
 class standby_list {
 public:
     bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
-    // The first one, if what it waits for has happened. Another hart may take it at once.
-    const standby *first_over() noexcept {
+    // One for which what it waits for has happened. Another hart may take it at once.
+    const standby *find_over() noexcept {
         if (empty()) return nullptr;
         lock_.lock();
-        const standby *s = first_ && first_->over(first_->arg) ? first_ : nullptr;
+        standby *before = nullptr;
+        const standby *s = find([](const standby *each) { return each->over(each->arg); }, before);
         lock_.unlock();
         return s;
     }
-    bool has_over() noexcept { return first_over() != nullptr; }
 
     // The hart's own: the rank is off its stack.
     void push(standby &s) noexcept {
@@ -33,30 +33,13 @@ public:
         count(1);
         lock_.unlock();
     }
-    // The first one, if what it waits for has happened (`only_over`); null: there is none.
-    standby *pop(bool only_over) noexcept {
-        if (empty()) return nullptr;
-        lock_.lock();
-        standby *s = first_;
-        if (s && only_over && !s->over(s->arg)) s = nullptr;
-        if (s) take_out(nullptr, s);
-        lock_.unlock();
-        return s;
+    // Takes the first one out; null: there is none.
+    standby *pop() noexcept {
+        return pop_if([](const standby *) { return true; });
     }
-    // Takes out the first for which wanted(context) is true, if what it waits for has happened. All wait for the same,
-    // or for what happens later than what those before them wait for.
-    template <class Wanted> standby *pop_if(Wanted wanted) noexcept {
-        if (empty()) return nullptr;
-        standby *found = nullptr;
-        lock_.lock();
-        for (standby *s = first_, *before = nullptr; s && s->over(s->arg); before = s, s = s->next) {
-            if (!wanted(s->who)) continue;
-            take_out(before, s);
-            found = s;
-            break;
-        }
-        lock_.unlock();
-        return found;
+    // The first one for which what it waits for has happened, and that is wanted(context).
+    template <class Wanted> standby *pop_over(Wanted wanted) noexcept {
+        return pop_if([&](const standby *s) { return s->over(s->arg) && wanted(s->who); });
     }
 
     // Around a fork, as for core::child_list.
@@ -69,17 +52,30 @@ public:
     }
 
 private:
-    void take_out(standby *before, const standby *s) noexcept {
-        (before ? before->next : first_) = s->next;
-        if (last_ == s) last_ = before;
-        count(-1U);
+    template <class Wanted> standby *find(Wanted wanted, standby *&before) const noexcept { // under lock_
+        standby *s = first_;
+        for (before = nullptr; s && !wanted(s); s = s->next) before = s;
+        return s;
+    }
+    template <class Wanted> standby *pop_if(Wanted wanted) noexcept {
+        if (empty()) return nullptr;
+        lock_.lock();
+        standby *before = nullptr;
+        standby *const s = find(wanted, before);
+        if (s) {
+            (before ? before->next : first_) = s->next;
+            if (last_ == s) last_ = before;
+            count(-1U);
+        }
+        lock_.unlock();
+        return s;
     }
     void count(std::uint32_t by) noexcept {
         count_.store(count_.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
     }
 
     core::spinlock lock_;
-    std::atomic<std::uint32_t> count_{0};         // written under lock_
+    std::atomic<std::uint32_t> count_{0};        // written under lock_
     standby *first_ = nullptr, *last_ = nullptr; // under lock_
 };
 

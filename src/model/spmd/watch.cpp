@@ -135,7 +135,7 @@ bool team::has_waiting() const noexcept {
 
 bool team::has_late_standbys() const noexcept {
     for (unsigned i = 0; i < base().hart_count(); ++i)
-        if (slots_[i].standbys.has_over()) return true;
+        if (slots_[i].standbys.find_over()) return true;
     return false;
 }
 
@@ -237,7 +237,8 @@ member *team::take_ready_member() noexcept {
 member *team::take_late_standby() noexcept {
     member *m = nullptr;
     for (unsigned i = 0; i < base().hart_count() && !m; ++i)
-        (void)slots_[i].standbys.pop_if([this, &m](const context *c) { return (m = promotable_member(c)) != nullptr; });
+        (void)slots_[i].standbys.pop_over(
+            [this, &m](const context *c) { return (m = promotable_member(c)) != nullptr; });
     return m;
 }
 

@@ -2,9 +2,7 @@
 // tasks. Protocol and proof: README.md, "Barrier".
 #include "personality/openmp/region.hpp"
 #include "personality/openmp/region_memory.hpp"
-
-#include "core/runtime.hpp"
-#include "sys/clock.hpp"
+#include "personality/openmp/team_wait.hpp"
 
 #include <algorithm>
 
@@ -20,31 +18,7 @@ void open_barrier(team *tm) noexcept {
     tm->arrived.store(0, std::memory_order_relaxed);
     // Whoever sees it sees what all ranks did before they came: release[barrier-open].
     tm->generation.store(tm->generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    tm->idle.wake_all();
-    if (tm->crowded) spmd::call_for_standbys();
-}
-
-// Until the barrier opens, the region is cancelled, or there are tasks; or for a moment only.
-void wait_in_barrier(team *tm, unsigned generation) noexcept {
-    struct opening {
-        const team *of;
-        unsigned after;
-        bool operator()() const noexcept {
-            return of->generation.load(std::memory_order_acquire) != after || // acquire[barrier-open]
-                   of->cancelled.load(std::memory_order_relaxed);
-        }
-    } opens{tm, generation};
-    auto over = [=] { return opens() || (tm->makes_tasks.load(std::memory_order_relaxed) && sees_tasks(tm)); };
-    if (!tm->crowded) return tm->idle.wait(over);
-    spmd::standby place{[](void *argument) noexcept { return (*static_cast<opening *>(argument))(); }, &opens};
-    const std::uint64_t from = sys::ticks();
-    for (unsigned i = 1; !over(); ++i) {
-        const spmd::standby_end end = spmd::stand_by(place);
-        if (end == spmd::standby_end::over) return;
-        if (end == spmd::standby_end::in_vain || (i % 16 == 0 && sys::ticks() - from > core::spin_ticks()))
-            return static_cast<void>(tm->idle.block_until(over, sys::no_deadline));
-        sys::cpu_relax();
-    }
+    wake(tm, tm->idle);
 }
 
 } // namespace
@@ -86,7 +60,11 @@ bool barrier_or_cancel(thread *t) noexcept {
         if (pauses(t)) {
             pass_a_moment();
         } else {
-            wait_in_barrier(tm, generation);
+            wait_for(tm, tm->idle, [=] {
+                return tm->generation.load(std::memory_order_acquire) != generation || // acquire[barrier-open]
+                       (tm->makes_tasks.load(std::memory_order_relaxed) && sees_tasks(tm)) ||
+                       tm->cancelled.load(std::memory_order_relaxed);
+            });
         }
         if (tm->generation.load(std::memory_order_acquire) != generation) { // acquire[barrier-open]
             if (t->made_tasks) leave_barrier_with_tasks(t);

@@ -1,5 +1,6 @@
 // cancel and cancellation point.
 #include "personality/openmp/region.hpp"
+#include "personality/openmp/team_wait.hpp"
 
 namespace comity::openmp {
 
@@ -7,8 +8,8 @@ void cancel_region(thread *t) noexcept {
     if (!process.cancellation) return;
     team *tm = t->team;
     tm->cancelled.store(true, std::memory_order_release); // release[region-cancelled]
-    tm->idle.wake_all();
     wake_ring(tm);
+    wake(tm, tm->idle);
 }
 
 void cancel_share(thread *t) noexcept {

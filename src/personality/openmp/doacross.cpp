@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "personality/openmp/team_wait.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
 #include "sys/message.hpp"
@@ -63,7 +64,7 @@ void post_iteration(thread *t, const std::uint64_t *indices) noexcept {
     const doacross &d = share->doacross;
     const std::uint64_t entry = entry_of(t, share, indices[0]);
     d.progress[entry].store(flatten(d, indices) + 1, std::memory_order_release); // release[iteration-posted]
-    if (t->size > 1) t->team->turns_of(entry).wake_all();
+    if (t->size > 1) wake(t->team, t->team->turns_of(entry));
 }
 
 void await_iteration(thread *t, const std::uint64_t *indices) noexcept {
@@ -73,7 +74,7 @@ void await_iteration(thread *t, const std::uint64_t *indices) noexcept {
     const std::uint64_t entry = entry_of(t, share, indices[0]), wanted = flatten(share->doacross, indices) + 1;
     const std::atomic<std::uint64_t> &progress = share->doacross.progress[entry];
     team *tm = t->team;
-    tm->turns_of(entry).wait([&progress, wanted, tm] {
+    wait_for(tm, tm->turns_of(entry), [&progress, wanted, tm] {
         return progress.load(std::memory_order_acquire) >= wanted || // acquire[iteration-posted]
                tm->cancelled.load(std::memory_order_relaxed);
     });
@@ -138,7 +139,7 @@ void post_values(thread *t, const std::int64_t *values) noexcept {
     if (!share || !number_of(share->doacross, values, number)) return;
     share->doacross.progress[number / 64].fetch_or(std::uint64_t{1} << number % 64,
                                                    std::memory_order_release); // release[iteration-posted]
-    t->team->turns_of(number).wake_all();
+    wake(t->team, t->team->turns_of(number));
 }
 
 bool await_values(thread *t, const std::int64_t *values) noexcept {
@@ -148,7 +149,7 @@ bool await_values(thread *t, const std::int64_t *values) noexcept {
     const std::atomic<std::uint64_t> &word = share->doacross.progress[number / 64];
     const std::uint64_t bit = std::uint64_t{1} << number % 64;
     team *tm = t->team;
-    tm->turns_of(number).wait([&word, bit, tm] {
+    wait_for(tm, tm->turns_of(number), [&word, bit, tm] {
         return (word.load(std::memory_order_acquire) & bit) != 0 || // acquire[iteration-posted]
                tm->cancelled.load(std::memory_order_relaxed);
     });

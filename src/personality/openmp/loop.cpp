@@ -1,6 +1,7 @@
 // Loops: numbering the iterations, the schedules, and ordered.
 #include "personality/openmp/loop.hpp"
 
+#include "personality/openmp/team_wait.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
 
@@ -149,7 +150,7 @@ bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept {
     if (l.ordered && t->chunk_begin < t->chunk_end) {
         await_turn(t);
         share->turn.store(t->chunk_end, std::memory_order_release); // release[ordered-turn]
-        turn_of(t, t->chunk_end).wake_all();
+        wake(t->team, turn_of(t, t->chunk_end));
     }
     chunk c;
     if (share->cancelled.load(std::memory_order_relaxed) || !next_of(t, l, share, c)) {
@@ -168,7 +169,7 @@ void await_turn(thread *t) noexcept {
     if (!share || !t->loop->ordered || t->chunk_begin == t->chunk_end) return;
     const std::uint64_t mine = t->chunk_begin;
     team *tm = t->team;
-    turn_of(t, mine).wait([=] {
+    wait_for(tm, turn_of(t, mine), [=] {
         return share->turn.load(std::memory_order_acquire) == mine || // acquire[ordered-turn]
                tm->cancelled.load(std::memory_order_relaxed);
     });

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "personality/openmp/team_wait.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
 
@@ -89,7 +90,7 @@ bool enter_share(thread *t) noexcept {
                 return true;
             continue;
         }
-        share->changed.wait([=] {
+        wait_for(tm, share->changed, [=] {
             const std::uint64_t now = share->state.load(std::memory_order_acquire); // acquire[share-ready]
             return now == in_phase(construct, ready) || now == in_phase(construct, open) ||
                    tm->cancelled.load(std::memory_order_relaxed);
@@ -121,14 +122,14 @@ void enter_loop(thread *t, const loop &given) noexcept {
     if (is_open()) [[likely]]
         return;
     const team *tm = t->team;
-    share->changed.wait([=] { return is_open() || tm->cancelled.load(std::memory_order_relaxed); });
+    wait_for(tm, share->changed, [=] { return is_open() || tm->cancelled.load(std::memory_order_relaxed); });
     if (!is_open()) t->share = nullptr; // the region was cancelled
 }
 
 void publish_share(thread *t) noexcept {
     work_share *share = t->share;
     share->state.store(in_phase(t->shares - 1, ready), std::memory_order_release); // release[share-ready]
-    if (t->team->size > 1) share->changed.wake_all();
+    if (t->team->size > 1) wake(t->team, share->changed);
 }
 
 void leave_share(thread *t) noexcept {
@@ -145,7 +146,7 @@ void leave(team *tm, work_share *share) noexcept {
     if (share->left.fetch_add(1, std::memory_order_acq_rel) + 1 != tm->size) return;
     empty_slot(share);
     share->state.store(in_phase(construct + slots, open), std::memory_order_release); // release[share-open]
-    if (tm->size > 1) share->changed.wake_all();
+    if (tm->size > 1) wake(tm, share->changed);
 }
 
 work_share *preset_share(team *t) noexcept {
