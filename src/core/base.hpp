@@ -89,6 +89,9 @@ public:
     // to a thread that waits for one.
     static void give(hart *h, carrier *to, sched *into) noexcept;
     unsigned idle_count() const noexcept;
+    bool is_idle(const hart *h) const noexcept {
+        return idle_[h->id / 64].load(std::memory_order_relaxed) >> h->id % 64 & 1;
+    }
     // A hart waits in a root scheduler, awake, for something to do, and leaves it when somebody is in line; +1, then
     // -1.
     void searches(int change) noexcept {

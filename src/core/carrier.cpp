@@ -72,24 +72,29 @@ bool parker::sleep_at_input() noexcept {
 }
 
 // True: the token has come, and is taken. Beyond the length for which everybody spins it is for a machine that has
-// cores to spare: what other processes run there, and threads that are not Comity's, come first.
-bool parker::spin_idle() noexcept {
+// cores to spare: what other processes run there, and threads that are not Comity's, come first. Who has been given the
+// hart has the core with it, or waits for it: beside him there is none for its worker, but for the moment that a grant
+// takes.
+bool parker::spin_idle(const hart *own) noexcept {
+    constexpr std::uint64_t grant_us = 4;
     const std::uint64_t from = sys::ticks();
-    bool has_looked = false;
+    std::uint64_t next_look = spin_ticks(), idle_at = from;
     for (bool taken = take();; taken = take()) {
         if (taken || awaits_input()) return taken;
-        const std::uint64_t spent = sys::ticks() - from;
+        const std::uint64_t now = sys::ticks(), spent = now - from;
         if (spent >= idle_spin_ticks()) return false;
-        if (!has_looked && spent >= spin_ticks()) {
+        if (base().is_idle(own)) idle_at = now;
+        if (now - idle_at > grant_us * ticks_per_us()) return false;
+        if (spent >= next_look) {
             if (sys::are_cores_short()) return false;
-            has_looked = true;
+            next_look = 2 * spent;
         }
         for (int i = 0; i < 16; ++i) sys::cpu_relax();
     }
 }
 
-void parker::wait_idle(bool spins, bool serves) noexcept {
-    bool taken = spins ? spin_idle() : take();
+void parker::wait_idle(const hart *own, bool serves) noexcept {
+    bool taken = own ? spin_idle(own) : take();
     bool has_served = false;
     for (; !taken && serves && sleep_at_input(); taken = take()) has_served = true;
     if (has_served) note_served();

@@ -27,9 +27,10 @@ struct grant {
 // Parking of one kernel thread (protocol "park and wake": README.md).
 class parker {
 public:
-    // Waits for a token: as the carrier of an idle hart it `spins` first; then it sleeps in the kernel, also until
-    // there is input, if it `serves` that and it is its turn (input.hpp). Takes the token.
-    void wait_idle(bool spins, bool serves = true) noexcept;
+    // Waits for a token: the worker of the hart `own` spins first, while that is idle; null: it does not; then it
+    // sleeps in the kernel, also until there is input, if it `serves` that and it is its turn (input.hpp). Takes the
+    // token.
+    void wait_idle(const hart *own, bool serves = true) noexcept;
     // Waits without spinning, and gives up at `deadline` (now_ns); false then, and no token was taken.
     bool wait_until(std::int64_t deadline) noexcept;
     // Gives the token. What was written before is visible to whoever takes it. At most one token at a time.
@@ -41,7 +42,7 @@ private:
     bool take() noexcept;
     bool sleep_until(std::int64_t deadline) noexcept;
     bool sleep_at_input() noexcept;
-    bool spin_idle() noexcept;
+    bool spin_idle(const hart *own) noexcept;
     std::atomic<std::uint32_t> word_{empty}; // token: by the waker; the others: by the owner
 };
 

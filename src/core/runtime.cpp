@@ -353,7 +353,7 @@ void leave_comity(carrier *k) noexcept {
 }
 
 void wait_for_grant(carrier *k) noexcept {
-    k->park.wait_idle(true);
+    k->park.wait_idle(k->own.load(std::memory_order_relaxed));
     k->carried = k->granted.h;
     bind_as_hart(k);
     enter(k, k->granted.into);
@@ -363,7 +363,7 @@ void sleep_without_hart(carrier *k) noexcept {
     auto expected = carrier::home_state::away;
     if (k->home.compare_exchange_strong(expected, carrier::home_state::asleep,
                                         std::memory_order_acq_rel)) // acq_rel[home]
-        k->park.wait_idle(false, !base().has_any_worker());
+        k->park.wait_idle(nullptr, !base().has_any_worker());
     k->home.exchange(carrier::home_state::away, std::memory_order_acquire); // acquire[home]
 }
 

@@ -1,6 +1,8 @@
 // Park and wake: tokens pass between kernel threads, and none is lost, doubled, or comes before what it announces.
 // Protocol "Park and wake": src/core/README.md.
+#include "core/base.hpp"
 #include "core/carrier.hpp"
+#include "core/runtime.hpp"
 #include "sys/clock.hpp"
 
 #include <gtest/gtest.h>
@@ -21,13 +23,14 @@ struct place {
 
 // How one waits: without end, spinning before, or with deadlines that mostly pass before the token comes.
 void wait(parker &p, long n, long &passed) {
-    if (n % 3 == 0) return p.wait_idle(0);
-    if (n % 3 == 1) return p.wait_idle(2000);
+    if (n % 3 == 0) return p.wait_idle(nullptr);
+    if (n % 3 == 1) return p.wait_idle(&comity::core::base().harts()[0]);
     while (!p.wait_until(comity::sys::now_ns() + n % 7 * 3000)) ++passed;
 }
 
 // `tokens` of them go round a ring of `n` kernel threads, whose total is then as often as all have been passed on.
 void go_round(unsigned n, long rounds) {
+    comity::core::ensure_started();
     std::vector<place> ring(n);
     std::vector<long> passed(n, 0);
     std::vector<std::thread> threads;
