@@ -484,13 +484,10 @@ std::uint64_t team::left_by_others(const carrier *k, std::uint64_t &sum) noexcep
         sum = sum * 31 + r;
     }
     if (left == 0 && look_at_offers(k, false, &left)) sum += left;
-    for (unsigned i = 1; i < harts && left == 0 && !is_bound(); ++i) {
-        const auto late = reinterpret_cast<std::uintptr_t>(slots_[(own + i) % harts].standbys.find_over());
-        if (late == 0) continue;
-        left = late | slot::brief; // is taken if it is the same at the next look
-        sum += late;
-    }
-    return left;
+    if (left != 0) return left;
+    const auto late = reinterpret_cast<std::uintptr_t>(find_late_standby(k));
+    sum += late;
+    return late ? late | slot::brief : 0; // is taken if it is the same at the next look
 }
 
 // Are there ranks in teams that others offer below this one? `calls`: then the calling hart finds them among the
@@ -623,69 +620,6 @@ bool team::switch_to_ready(context *from, core::arch::after_fn after, void *arg)
     }
     core::switch_to(from, to, after, arg);
     return true;
-}
-
-// ---- Ranks that stand by
-
-// Also a rank that is elsewhere taken up first, and one that is ready.
-standby_end team::stand_by(context *c, standby &s) noexcept {
-    carrier *k = c->on;
-    if (!children_.empty() || home_below(k)) return standby_end::in_vain;
-    if (is_bound()) return standby_end::none;
-    s.who = c;
-    s.in_vain = false;
-    s.at = &slots_[k->carried->id].standbys;
-    constexpr auto stand = [](void *argument) {
-        auto *own = static_cast<standby *>(argument);
-        own->at->push(*own);
-    };
-    if (const int rank = claim(k, false); rank >= 0) {
-        switch_to_member(c, static_cast<unsigned>(rank), stand, &s);
-    } else if (!switch_to_ready(c, stand, &s)) {
-        context *late = take_late_standby(k, s);
-        if (!late) return standby_end::none;
-        core::switch_to(c, late, stand, &s);
-    }
-    return s.in_vain ? standby_end::in_vain : standby_end::over;
-}
-
-// One of the hart's own that is to go on; one that can do so elsewhere only does it there.
-context *team::pop_standby(const carrier *k, standby_end how) noexcept {
-    for (;;) {
-        standby_list &own = slots_[k->carried->id].standbys;
-        standby *s = how == standby_end::in_vain ? own.pop() : own.pop_over([](const context *) { return true; });
-        if (!s) return nullptr;
-        s->in_vain = how == standby_end::in_vain;
-        if (!s->who->home || s->who->home == k) return s->who;
-        core::post_home(s->who);
-    }
-}
-
-// One of another hart's whose time has come.
-context *team::take_late_standby(const carrier *k) noexcept {
-    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
-    for (unsigned i = 1; i < harts && !is_bound(); ++i)
-        if (standby *s = slots_[(own + i) % harts].standbys.pop_over([](const context *c) { return !c->home; }))
-            return s->who;
-    return nullptr;
-}
-
-// The same for one who waits: if its hart is with something else, for two looks have found the same one.
-context *team::take_late_standby(const carrier *k, standby &patience) noexcept {
-    const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
-    const std::uint64_t now = sys::ticks();
-    if (patience.look_pause == 0) {
-        patience.look_pause = hand_over_;
-        patience.looked = now;
-    }
-    if (now - patience.looked < patience.look_pause) return nullptr;
-    const void *late = nullptr;
-    for (unsigned i = 1; i < harts && !late; ++i) late = slots_[(own + i) % harts].standbys.find_over();
-    patience.looked = now;
-    if (late && late == patience.seen) return take_late_standby(k);
-    patience.seen = late;
-    patience.look_pause = late ? hand_over_ : std::min(2 * patience.look_pause, std::uint64_t{4} * hand_over_ * harts);
-    return nullptr;
 }
 
 // ---- Children that want harts

@@ -326,9 +326,10 @@ private:
     int steal_from(slot &victim, slot &own, std::uint64_t &word) noexcept;
     context *pop_ready(carrier *k) noexcept;
     context *pop_woken(carrier *k) noexcept;
-    context *pop_standby(const carrier *k, standby_end how) noexcept;
-    context *take_late_standby(const carrier *k, standby &patience) noexcept;
-    context *take_late_standby(const carrier *k) noexcept;
+    context *pop_standby(carrier *k, standby_end how) noexcept;
+    const standby *find_late_standby(const carrier *k) noexcept;
+    context *take_late_standby(carrier *k, standby &patience) noexcept;
+    context *take_late_standby(carrier *k) noexcept;
     void enter_child(carrier *k) noexcept;
     void forget_others(const carrier *k) noexcept;
     bool switch_to_ready(context *from, core::arch::after_fn after, void *arg) noexcept;

@@ -133,12 +133,6 @@ bool team::has_waiting() const noexcept {
     return ready_count_.load(std::memory_order_relaxed) != 0 || (is_running() && has_ranks()) || has_late_standbys();
 }
 
-bool team::has_late_standbys() const noexcept {
-    for (unsigned i = 0; i < base().hart_count(); ++i)
-        if (slots_[i].standbys.find_over()) return true;
-    return false;
-}
-
 // Changes with whatever the harts in the team do, but for computing.
 std::uint64_t team::progress() const noexcept {
     const auto mix = [](std::uint64_t sum, std::uint64_t n) { return (sum ^ n) * 0x9e3779b97f4a7c15; };
@@ -231,14 +225,6 @@ member *team::take_ready_member() noexcept {
         ready_count_.store(ready_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
     ready_lock_.unlock();
-    return m;
-}
-
-member *team::take_late_standby() noexcept {
-    member *m = nullptr;
-    for (unsigned i = 0; i < base().hart_count() && !m; ++i)
-        (void)slots_[i].standbys.pop_over(
-            [this, &m](const context *c) { return (m = promotable_member(c)) != nullptr; });
     return m;
 }
 

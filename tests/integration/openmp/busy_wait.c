@@ -1,11 +1,12 @@
 // Threads that wait for each other in a loop of the program's, in regions of more threads than there are harts:
 // `busy_wait bare|yield|sleep THREADS`. Ends when all have met; hangs if some never run. `busy_wait stranger|master
 // THREADS`: those that hold all harts wait for a thread that is in no region yet; for one that has opened an inner
-// region. `busy_wait inner|inner_sleep THREADS`: all harts are with threads that have opened inner regions, in which
-// all meet. `busy_wait threads THREADS`: so many threads of the program open regions, in which all meet. `busy_wait
-// allocating THREADS`: the same, and who waits allocates and frees memory all the time, so that mostly it has the
-// allocator's lock. `busy_wait opening SECONDS`: all that have harts wait for one that loses its own on the way into an
-// inner region, where all must be within so many seconds.
+// region. `busy_wait behind THREADS`: for one that has not left a barrier yet, of which they come. `busy_wait
+// inner|inner_sleep THREADS`: all harts are with threads that have opened inner regions, in which all meet. `busy_wait
+// threads THREADS`: so many threads of the program open regions, in which all meet. `busy_wait allocating THREADS`: the
+// same, and who waits allocates and frees memory all the time, so that mostly it has the allocator's lock. `busy_wait
+// opening SECONDS`: all that have harts wait for one that loses its own on the way into an inner region, where all must
+// be within so many seconds.
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -172,6 +173,25 @@ static int meet_in_inner_regions(int threads) {
     return 0;
 }
 
+// All that leave a barrier wait for those that have not left it yet, whose harts they have. One after the other comes
+// to it last.
+static int meet_behind_a_barrier(int threads) {
+    for (int late = 0; late < threads; ++late) {
+        atomic_int behind = 0;
+#pragma omp parallel num_threads(threads)
+        for (int again = 1; again <= 2; ++again) {
+            const double from = omp_get_wtime();
+            while (omp_get_thread_num() == late && omp_get_wtime() < from + 2e-3) {
+            }
+#pragma omp barrier
+            atomic_fetch_add(&behind, 1);
+            while (atomic_load(&behind) < again * threads) {
+            }
+        }
+    }
+    return 0;
+}
+
 static atomic_int in_regions;
 static int wanted, allocates;
 
@@ -213,6 +233,7 @@ int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "stranger") == 0) return wait_for_a_stranger(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "opening") == 0) return wait_for_who_is_on_the_way_in(atof(argv[2]));
     if (argc == 3 && strcmp(argv[1], "master") == 0) return wait_for_an_inner_master();
+    if (argc == 3 && strcmp(argv[1], "behind") == 0) return meet_behind_a_barrier(atoi(argv[2]));
     if (argc == 3 && strncmp(argv[1], "inner", 5) == 0) {
         sleeps = strcmp(argv[1], "inner_sleep") == 0;
         return meet_in_inner_regions(atoi(argv[2]));
@@ -226,9 +247,10 @@ int main(int argc, char **argv) {
         sleeps = strcmp(argv[1], "sleep") == 0;
     }
     if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
-        fprintf(stderr,
-                "usage: busy_wait bare|yield|sleep|stranger|master|inner|inner_sleep|threads|allocating THREADS\n"
-                "       busy_wait opening SECONDS\n");
+        fprintf(
+            stderr,
+            "usage: busy_wait bare|yield|sleep|stranger|master|behind|inner|inner_sleep|threads|allocating THREADS\n"
+            "       busy_wait opening SECONDS\n");
         return 2;
     }
     const int threads = atoi(argv[2]), rounds = yields ? 200 : sleeps ? 50 : 4;

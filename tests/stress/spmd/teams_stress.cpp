@@ -2,6 +2,7 @@
 // wake-ups across teams. Also run under the chaos scheduler and with more harts than cores.
 #include "comity/core.h"
 #include "core/base.hpp"
+#include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "model/spmd/team.hpp"
@@ -25,6 +26,7 @@ struct counting_barrier {
     std::atomic<unsigned> arrived{0}, round{0};
     sync::wait_list waiting;
     unsigned size = 0;
+    bool stands_by = false;
 
     void wait() {
         const unsigned mine = round.load();
@@ -32,8 +34,19 @@ struct counting_barrier {
             arrived = 0;
             round.store(mine + 1);
             waiting.wake_all();
+            if (stands_by) spmd::call_for_standbys();
+        } else if (stands_by) {
+            stand_by_until([&]() noexcept { return round.load() != mine; });
         } else {
             waiting.wait([&] { return round.load() != mine; });
+        }
+    }
+    template <class Over> void stand_by_until(Over over) {
+        spmd::standby place{[](void *argument) noexcept { return (*static_cast<Over *>(argument))(); }, &over};
+        for (int looks = 0; !over();) {
+            const spmd::standby_end end = spmd::stand_by(place);
+            if (end == spmd::standby_end::in_vain || (end == spmd::standby_end::none && ++looks > 500))
+                return static_cast<void>(waiting.block_until(over, sys::no_deadline));
         }
     }
 };
@@ -59,10 +72,11 @@ void walk_rounds(void *argument, unsigned rank) {
     }
 }
 
-void check_rounds(unsigned ranks, int count) {
+void check_rounds(unsigned ranks, int count, bool stands_by = false) {
     spmd::team *t = spmd::prepare(ranks);
     ASSERT_EQ(spmd::size(t), ranks);
     rounds r(ranks, count);
+    r.barrier.stands_by = stands_by;
     spmd::run(t, walk_rounds, &r);
     ASSERT_EQ(r.sum, static_cast<long>(count) * ranks * (ranks - 1) / 2);
     ASSERT_EQ(r.early, 0);
@@ -71,6 +85,73 @@ void check_rounds(unsigned ranks, int count) {
 TEST(spmd_stress, barriers_separate_rounds_in_teams_of_any_size) {
     for (int again = 0; again < 20; ++again)
         for (const unsigned ranks : {1U, 2U, 3U, 8U, 17U}) check_rounds(ranks, 40);
+}
+
+TEST(spmd_stress, barriers_separate_rounds_of_ranks_that_stand_by) {
+    for (int again = 0; again < 40; ++again)
+        for (const unsigned ranks : {2U, 3U, 8U, 17U}) check_rounds(ranks, 40, true);
+}
+
+// Harts leave ranks that stand by for regions below, and come back to them.
+TEST(spmd_stress, ranks_stand_by_around_nested_regions) {
+    struct outer {
+        counting_barrier barrier;
+        static void body(void *argument, unsigned rank) {
+            auto *o = static_cast<outer *>(argument);
+            for (unsigned i = 0; i < 6; ++i) {
+                if ((rank + i) % 3 == 0) check_rounds(2 + (rank + i) % 4, 4, i % 2 == 0);
+                o->barrier.wait();
+            }
+        }
+    };
+    for (int again = 0; again < 20; ++again) {
+        outer o;
+        o.barrier.size = 7;
+        o.barrier.stands_by = true;
+        spmd::run(spmd::prepare(7), outer::body, &o);
+        ASSERT_EQ(o.barrier.round, 6U);
+    }
+}
+
+// Who opens the barrier goes on on its hart without an end, until all others have passed, but the thread that opened
+// the region: that may have to go on on the same kernel thread.
+TEST(spmd_stress, ranks_that_stand_by_on_a_busy_hart_go_on_elsewhere) {
+    core::ensure_started();
+    const unsigned harts = core::base().hart_count(), ranks = 2 * harts + 1;
+    if (harts == 1) GTEST_SKIP() << "with one hart there is no other one";
+    struct shared {
+        counting_barrier barrier;
+        std::atomic<unsigned> passed{0}, promoted{0};
+        static void body(void *argument, unsigned rank) {
+            auto *s = static_cast<shared *>(argument);
+            const bool opens = rank == s->barrier.size - 1;
+            while (opens && s->barrier.arrived != rank) core::let_others_run();
+            s->barrier.wait();
+            if (core::is_promoted(core::current_context())) ++s->promoted;
+            s->passed += rank != 0;
+            while (opens && s->passed != rank) {
+            }
+        }
+    };
+    unsigned promoted = 0;
+    constexpr unsigned times = 50;
+    for (unsigned again = 0; again < times; ++again) {
+        shared s;
+        s.barrier.size = ranks;
+        s.barrier.stands_by = true;
+        spmd::run(spmd::prepare(ranks), shared::body, &s);
+        promoted += s.promoted != 0;
+    }
+    EXPECT_LT(promoted, times); // that takes the watch 50 ms
+}
+
+TEST(spmd_stress, threads_whose_ranks_stand_by_share_the_harts) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i)
+        threads.emplace_back([] {
+            for (int again = 0; again < 50; ++again) check_rounds(8, 5, true);
+        });
+    for (auto &t : threads) t.join();
 }
 
 TEST(spmd_stress, nested_regions_run_every_rank_once) {
