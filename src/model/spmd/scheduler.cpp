@@ -260,7 +260,8 @@ void team::resume_master(carrier *k) noexcept {
 // ---- What next
 
 bool team::has_work(carrier *k) noexcept {
-    return (has_calls(k) || (is_bound() ? has_ranks_for(k) : has_ranks())) && !each_has_a_hart(k);
+    return ((has_calls(k) || (is_bound() ? has_ranks_for(k) : has_ranks())) && !each_has_a_hart(k)) ||
+           (last_size > base().hart_count() && slots_[k->carried->id].standbys.find_over());
 }
 
 // Are as many harts in the team as it has ranks? Then one of them is idle for each rank that waits for one, and who has
@@ -278,7 +279,7 @@ bool team::each_has_a_hart(const carrier *k) const noexcept {
 // Has somebody made something ready for the hart?
 bool team::has_calls(carrier *k) noexcept {
     return (ready_count_.load(std::memory_order_relaxed) != 0 && (!is_bound() || has_ready_for(k))) ||
-           !children_.empty() || core::home_ready(k, this) || slots_[k->carried->id].standbys.find_over() != nullptr;
+           !children_.empty() || core::home_ready(k, this);
 }
 
 bool team::has_ranks() const noexcept {
@@ -654,47 +655,6 @@ void team::call_next(const slot &own) noexcept {
 // Does a child want harts, and are some elsewhere? While one hart is wanted nobody calls another one.
 bool team::calls_for_children() const noexcept {
     return !children_.empty() && harts_of(account.load(std::memory_order_relaxed)) < base().hart_count();
-}
-
-// ---- Fork
-
-void team::around_fork(core::fork_stage stage, const carrier *k) noexcept {
-    if (stage == core::fork_stage::before) {
-        ready_lock_.lock();
-        for (unsigned i = 0; i < base().hart_count(); ++i) slots_[i].standbys.before_fork();
-        return children_.before_fork();
-    }
-    const bool in_parent = stage == core::fork_stage::parent;
-    in_parent ? children_.after_fork() : children_.drop_after_fork();
-    for (unsigned i = 0; i < base().hart_count(); ++i)
-        in_parent ? slots_[i].standbys.after_fork() : slots_[i].standbys.drop_after_fork();
-    ready_lock_.unlock();
-    if (stage == core::fork_stage::child) forget_others(k);
-}
-
-// In the child: the other ranks are the parent's, whether they run, wait, are ready or were not taken up. The region
-// that the survivor has opened may want harts.
-void team::forget_others(const carrier *k) noexcept {
-    survivor_ = k->current;
-    ready_first_ = ready_last_ = nullptr;
-    ready_count_.store(0, std::memory_order_relaxed);
-    dealt_ranks_ = 0;
-    core::sched *below = k->current_sched;
-    while (below != this && below->parent != this) below = below->parent;
-    for (unsigned i = 0; i < base().hart_count(); ++i) {
-        slot &s = slots_[i];
-        s.range.store(0, std::memory_order_relaxed);
-        s.finished = 0;
-        s.came_at = 0;
-        const std::uintptr_t offered = s.offer.load(std::memory_order_relaxed) & ~slot::looked_at;
-        const bool is_below = below != this && below->hooks == &team_hooks &&
-                              offered == reinterpret_cast<std::uintptr_t>(static_cast<team *>(below));
-        s.offer.store(is_below ? offered : 0, std::memory_order_relaxed);
-        if (i == static_cast<unsigned>(k->carried->id)) continue;
-        s.set_present(false);
-        s.set_inside(false);
-    }
-    if (below != this && wanted_of(below->account.load(std::memory_order_relaxed)) != 0) children_.add(below);
 }
 
 } // namespace comity::spmd
