@@ -38,29 +38,29 @@ struct alignas(64) slot {
     std::atomic<std::uintptr_t> offer{0};
     static constexpr std::uintptr_t looked_at = 1;
     // The owner's: ranks that ended here and are not yet subtracted from unfinished_, whose turn it was last, how often
-    // a rank here has yielded, the last region's argument, when (ticks) it came for ranks, and whether it had waited
-    // for long enough to take them whatever is known of them.
+    // a rank here has yielded, whether the hart had waited for long enough to take ranks whatever is known of them,
+    // whether its region's ranks are spread, the last region's argument, when (ticks) it came for ranks, and for how
+    // long (ticks) it lingers until it looks at others' slots.
     alignas(64) std::uint32_t finished = 0;
     bool went_home = false;
     std::uint8_t yields = 0;
+    bool insisted = false;
+    bool is_spread = false;
     void *last_arg = nullptr;
     std::uint64_t came_at = 0;
-    bool insisted = false;
-    std::uint64_t missed_at = 0;   // ticks: a region waited while the hart napped
-    std::uint64_t look_pause = 0;  // ticks: how long it lingers until it looks at others' slots
-    std::uint64_t last_gang = 0;   // the call that it has come for
-    bool is_spread = false;        // its region's ranks are
+    std::uint64_t look_pause = 0;
     std::uint8_t code = 0;         // its region's
+    bool standbys_first = false;   // whose turn it is: of those who stand by here, or of those who are ready
     std::atomic<bool> naps{false}; // read by others, where cores are short
+    standby_list standbys;
     // Written by the owner, read by masters at each start: the hart is in this team; it is in the team or below it,
     // and looks at all offers before it goes (of topmost teams); where it runs ranks of this team (places.cpp).
     alignas(64) std::atomic<bool> present{false};
     std::atomic<bool> inside{false};
     std::atomic<unsigned> place{0};
-    bool is_dealt = false; // the master's: the last deal gave it a rank
-    // Ranks that stand by on the hart.
-    alignas(64) standby_list standbys;
-    bool standbys_first = false; // the owner's: whose turn it is, theirs or that of those who are ready
+    bool is_dealt = false;       // the master's: the last deal gave it a rank
+    std::uint64_t missed_at = 0; // the owner's: ticks; a region waited while the hart napped
+    std::uint64_t last_gang = 0; // the owner's: the call that it has come for
 
     void set_present(bool is) noexcept { set(present, is); }
     void set_inside(bool is) noexcept { set(inside, is); }
@@ -107,6 +107,8 @@ struct alignas(64) slot {
         if (flag.load(std::memory_order_relaxed) != is) flag.store(is, std::memory_order_relaxed);
     }
 };
+
+static_assert(sizeof(slot) == 192);
 
 void member_main(void *argument); // what a member's context runs
 
