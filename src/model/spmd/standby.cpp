@@ -47,10 +47,11 @@ context *team::pop_standby(carrier *k, standby_end how) noexcept {
     }
 }
 
-// One of another hart's whose time has come.
+// One of another hart's whose time has come. Each look takes a line that the other hart writes.
 const standby *team::find_late_standby(const carrier *k) noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     const standby *late = nullptr;
+    if (last_size <= harts) return late; // ranks mostly have a hart each
     for (unsigned i = 1; i < harts && !late && !is_bound(); ++i) late = slots_[(own + i) % harts].standbys.find_over();
     return late;
 }

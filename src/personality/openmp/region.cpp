@@ -162,9 +162,9 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
     tm->data = r.data;
     tm->size = ranks;
     const unsigned harts = hart_count();
-    tm->crowded = ranks > harts && harts > 1;
+    tm->crowded = ranks > harts;
     const unsigned group = tm->crowded ? (ranks + harts - 1) / harts : ranks_in_group;
-    tm->group_size = ranks > group && (group > 1) ? group : 0;
+    tm->group_size = static_cast<std::uint16_t>(ranks > group && group > 1 ? group : 0);
     tm->active_level = t->team->active_level + (ranks > 1);
     set(tm->group, r.group);
     if (process.inherits_modes) [[likely]]

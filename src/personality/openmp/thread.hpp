@@ -90,9 +90,9 @@ struct alignas(64) team {
     unsigned size = 1;
     unsigned active_level = 0;         // regions of more than one rank around this point, with this one
     bool displays = false;             // OMP_DISPLAY_AFFINITY
-    unsigned group_size = 0;           // ranks arrive at the barrier in groups of so many (region.hpp); 0: they do not
-    bool crowded = false;              // there are more ranks than harts
     bool gather = false;               // ranks wait for each other at the end, to help with tasks (region_memory.hpp)
+    std::uint16_t group_size = 0;      // ranks arrive at the barrier in groups of so many (region.hpp); 0: they do not
+    bool crowded = false;              // there are more of them than harts
     openmp::icvs icv;                  // the implicit tasks', until one of them changes its own
     taskgroup *group = nullptr;        // that the implicit tasks are in: task reductions
     work_share *first_share = nullptr; // a combined construct's loop: the ranks are in it from the start
@@ -138,6 +138,8 @@ struct alignas(64) team {
     alignas(64) sync::wait_list turns[16];
     sync::wait_list &turns_of(std::uint64_t number) noexcept { return turns[number % std::size(turns)]; }
 };
+
+static_assert(offsetof(team, group) == 64);
 
 // The calling context's thread, in its own thread-local storage. On a thread that never used OpenMP: `nobody`, which
 // reads as rank 0 of a team of one and is never written.
