@@ -31,7 +31,7 @@ bool parker::take() noexcept {
     return true;
 }
 
-bool parker::sleep_until(std::int64_t deadline) noexcept {
+bool parker::sleep_until(std::int64_t deadline, bool tells) noexcept {
     std::uint32_t expected = empty;
     // A token that came meanwhile makes this fail, so a wake cannot be lost between the last look and the sleep.
     if (word_.compare_exchange_strong(expected, parked, std::memory_order_relaxed)) {
@@ -47,13 +47,15 @@ bool parker::sleep_until(std::int64_t deadline) noexcept {
             }
         }
         note_awake();
-        if (deadline == INT64_MAX) note_sleep(sys::ticks() - from);
+        if (tells) note_sleep(sys::ticks() - from);
     }
     word_.exchange(empty, std::memory_order_acquire); // acquire[park-token]
     return true;
 }
 
-bool parker::wait_until(std::int64_t deadline) noexcept { return take() || sleep_until(deadline); }
+bool parker::wait_until(std::int64_t deadline) noexcept {
+    return take() || sleep_until(deadline, deadline == INT64_MAX);
+}
 
 // False: it is another's turn, or nobody waits for input.
 bool parker::sleep_at_input() noexcept {
@@ -78,13 +80,16 @@ bool parker::sleep_at_input() noexcept {
 bool parker::spin_idle(const hart *own) noexcept {
     constexpr std::uint64_t grant_us = 4;
     const std::uint64_t from = sys::ticks();
-    std::uint64_t next_look = spin_ticks(), idle_at = from;
+    std::uint64_t next_look = spin_ticks(), idle_at = from, looked = from;
     for (bool taken = take();; taken = take()) {
         if (taken || awaits_input()) return taken;
         const std::uint64_t now = sys::ticks(), spent = now - from;
         if (spent >= idle_spin_ticks()) return false;
-        if (base().is_idle(own)) idle_at = now;
-        if (now - idle_at > grant_us * ticks_per_us()) return false;
+        if (now - looked > ticks_per_us()) { // all idle harts look at one word
+            looked = now;
+            if (base().is_idle(own)) idle_at = now;
+            if (now - idle_at > grant_us * ticks_per_us()) return false;
+        }
         if (spent >= next_look) {
             if (sys::are_cores_short()) return false;
             next_look = 2 * spent;
@@ -98,7 +103,7 @@ void parker::wait_idle(const hart *own, bool serves) noexcept {
     bool has_served = false;
     for (; !taken && serves && sleep_at_input(); taken = take()) has_served = true;
     if (has_served) note_served();
-    if (!taken) sleep_until(INT64_MAX);
+    if (!taken) sleep_until(INT64_MAX, !own || base().is_idle(own)); // else it was not for want of work
 }
 
 void parker::wake() noexcept {

@@ -40,7 +40,7 @@ public:
 private:
     static constexpr std::uint32_t empty = 0, parked = 1, token = 2, at_input = 3;
     bool take() noexcept;
-    bool sleep_until(std::int64_t deadline) noexcept;
+    bool sleep_until(std::int64_t deadline, bool tells) noexcept;
     bool sleep_at_input() noexcept;
     bool spin_idle(const hart *own) noexcept;
     std::atomic<std::uint32_t> word_{empty}; // token: by the waker; the others: by the owner

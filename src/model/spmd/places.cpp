@@ -27,6 +27,14 @@ std::uint64_t id_of(unsigned place) noexcept { return place | std::uint64_t{1} <
 
 } // namespace
 
+// The team of which the context, below scheduler `s`, is a rank; null: none. Who has lost its hart is below none; it
+// may have opened regions, and is a rank of another's if it was promoted.
+team *team_of(const context *c, core::sched *s) noexcept {
+    if (s) return s->hooks == &team_hooks ? static_cast<team *>(s) : nullptr;
+    if (team *own = innermost_running(c)) return own;
+    return core::is_promoted(c) ? static_cast<const member *>(c->local)->of : nullptr;
+}
+
 void set_places(const sys::cpu_set *(*look_up)(unsigned place) noexcept) noexcept {
     cpus_of.store(look_up, std::memory_order_release); // release[spmd-places]
 }
@@ -38,15 +46,6 @@ const sys::cpu_set *find(unsigned place) noexcept {
     const auto look_up = cpus_of.load(std::memory_order_acquire); // acquire[spmd-places]
     return place != 0 && look_up ? look_up(place) : nullptr;
 }
-
-// The team of which the context, below scheduler `s`, is a rank; null: none. Who has lost its hart is below none; it
-// may have opened regions, and is a rank of another's if it was promoted.
-team *team_of(const context *c, core::sched *s) noexcept {
-    if (s) return s->hooks == &team_hooks ? static_cast<team *>(s) : nullptr;
-    if (team *own = innermost_running(c)) return own;
-    return core::is_promoted(c) ? static_cast<const member *>(c->local)->of : nullptr;
-}
-
 } // namespace
 
 void run_at(core::carrier *k, unsigned place) noexcept {

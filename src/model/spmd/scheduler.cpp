@@ -261,7 +261,7 @@ void team::resume_master(carrier *k) noexcept {
 
 bool team::has_work(carrier *k) noexcept {
     return ((has_calls(k) || (is_bound() ? has_ranks_for(k) : has_ranks())) && !each_has_a_hart(k)) ||
-           (last_size > base().hart_count() && slots_[k->carried->id].standbys.find_over());
+           has_own_standby(k);
 }
 
 // Are as many harts in the team as it has ranks? Then one of them is idle for each rank that waits for one, and who has
@@ -392,7 +392,8 @@ void team::step(carrier *k, bool child_first) noexcept {
         own.set_inside(false);
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
         insists = true;
-    } while ((is_bound() ? has_ranks_for(k) : has_ranks()) || (is_top && look_at_offers(k, false)));
+    } while ((is_bound() ? has_ranks_for(k) : has_ranks()) || find_late_standby(k) != 0 ||
+             (is_top && look_at_offers(k, false)));
     own.forget_lingering();
     leave_places(k);
     core::yield(k);
@@ -486,7 +487,7 @@ std::uint64_t team::left_by_others(const carrier *k, std::uint64_t &sum) noexcep
     }
     if (left == 0 && look_at_offers(k, false, &left)) sum += left;
     if (left != 0) return left;
-    const auto late = reinterpret_cast<std::uintptr_t>(find_late_standby(k));
+    const std::uint64_t late = find_late_standby(k);
     sum += late;
     return late ? late | slot::brief : 0; // is taken if it is the same at the next look
 }

@@ -5,6 +5,7 @@
 #include "core/context.hpp"
 #include "core/spinlock.hpp"
 #include "model/spmd/team.hpp"
+#include "sys/fence.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -14,24 +15,19 @@ namespace comity::spmd {
 class standby_list {
 public:
     bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
-    // One for which what it waits for has happened. Another hart may take it at once.
-    const standby *find_over() noexcept {
-        if (empty()) return nullptr;
-        lock_.lock();
-        standby *before = nullptr;
-        const standby *s = find([](const standby *each) { return each->over(each->arg); }, before);
-        lock_.unlock();
-        return s;
-    }
 
-    // The hart's own: the rank is off its stack.
-    void push(standby &s) noexcept {
+    // The hart's own: the rank is off its stack. Afterwards it may go on at once. True: what it waits for had happened,
+    // and nobody who looked before may have seen it here.
+    bool push(standby &s) noexcept {
         s.next = nullptr;
         lock_.lock();
         (last_ ? last_->next : first_) = &s;
         last_ = &s;
         count(1);
+        sys::store_load_fence(std::memory_order_seq_cst); // seq_cst[team-leave], as call_for_standbys
+        const bool is_over = s.over(s.arg);
         lock_.unlock();
+        return is_over;
     }
     // Takes the first one out; null: there is none.
     standby *pop() noexcept {
@@ -40,6 +36,15 @@ public:
     // The first one for which what it waits for has happened, and that is wanted(context).
     template <class Wanted> standby *pop_over(Wanted wanted) noexcept {
         return pop_if([&](const standby *s) { return s->over(s->arg) && wanted(s->who); });
+    }
+    // Is there such a one? If so, a number that changes whenever one is taken out; else 0, also while others are here.
+    template <class Wanted> std::uint32_t find_over(Wanted wanted) noexcept {
+        if (empty() || !lock_.try_lock()) return 0;
+        standby *before = nullptr;
+        const bool found = find([&](const standby *s) { return s->over(s->arg) && wanted(s->who); }, before) != nullptr;
+        const std::uint32_t number = found ? taken_ + 1U : 0;
+        lock_.unlock();
+        return number;
     }
 
     // Around a fork, as for core::child_list.
@@ -65,6 +70,7 @@ private:
         if (s) {
             (before ? before->next : first_) = s->next;
             if (last_ == s) last_ = before;
+            ++taken_;
             count(-1U);
         }
         lock_.unlock();
@@ -75,6 +81,7 @@ private:
     }
 
     core::spinlock lock_;
+    std::uint16_t taken_ = 0;                    // under lock_: how many have been taken out
     std::atomic<std::uint32_t> count_{0};        // written under lock_
     standby *first_ = nullptr, *last_ = nullptr; // under lock_
 };

@@ -222,6 +222,7 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     const std::uint32_t here = lingering ? sched::harts_of(account.load(std::memory_order_relaxed)) : 0;
     sharers_ = std::max(here, 2U);
     slot::set(is_gang_, is_gang);
+    slot::set(crowded_, ranks > base().hart_count());
     is_brief_region = !is_gang && is_brief(ranks - 1);
     const std::uint64_t none = slot::no_ranks_of(++regions_, code_) | (is_brief_region ? slot::brief : 0);
     unsigned end = ranks;
@@ -363,6 +364,8 @@ void team::join(context *c) noexcept {
         if (switch_to_other(c, master_waits, this)) return;
     } else if (const int rank = claim_own(k); rank >= 0) {
         return switch_to_member(c, static_cast<unsigned>(rank), master_waits, this);
+    } else if (!slots_[k->carried->id].standbys.empty() && switch_to_ready(c, master_waits, this)) {
+        return;
     }
     // The first looks are at the one word alone: others' slots are lines that the other harts write now, and who spins
     // takes up a short region's rank sooner than we can take it away.
@@ -531,13 +534,15 @@ void give_way_to_master() noexcept {
 
 standby_end stand_by(standby &s) noexcept {
     context *c = core::current_context();
-    if (!c || !c->on->carried || c->owner->hooks != &team_hooks) return standby_end::none;
+    if (!c || !c->on->carried || c->owner->hooks != &team_hooks) return standby_end::cannot;
     return static_cast<team *>(c->owner)->stand_by(c, s);
 }
 
 void call_for_standbys() noexcept {
     const context *c = core::current_context();
-    if (c && c->owner && c->owner->hooks == &team_hooks) static_cast<team *>(c->owner)->call_for_standbys();
+    if (!c || !c->on) return;
+    const bool has_hart = c->on->carried;
+    if (team *t = team_of(c, has_hart ? c->on->current_sched : nullptr)) t->call_for_standbys(has_hart);
 }
 
 void let_thread_go_on() noexcept {

@@ -57,22 +57,23 @@ struct standby {
     standby *next = nullptr;
     standby_list *at = nullptr;
     bool in_vain = false;
-    const void *seen = nullptr;
-    std::uint64_t looked = 0, look_pause = 0;
+    bool is_new = true;
+    std::uint64_t seen = 0, looked = 0, look_pause = 0;
 };
 
 enum class standby_end : unsigned char {
     none,    // nothing else can run on the hart at present; the caller may ask again
     over,    // other ranks have run here; now over() is true, or was
     in_vain, // the hart goes elsewhere: the caller blocks in another way
+    cannot,  // nor will the caller ever stand by here: it has no hart, or ranks of its region are bound
 };
 
 // The calling rank waits, in a region with more ranks than harts, for what its other ranks do soon, the same for which
 // all others wait that stand by: they run on the hart meanwhile. Who makes over() true for ranks that stand by calls
 // call_for_standbys afterwards. May switch.
 COMITY_SHARED standby_end stand_by(standby &s) noexcept;
-// The calling rank has made over() true: harts that have nothing to do come for those whose harts are with something
-// else. Never switches.
+// The calling rank, with or without a hart, has made over() true: harts that have nothing to do come for those whose
+// harts are with something else. Never switches.
 COMITY_SHARED void call_for_standbys() noexcept;
 
 // The caller has closed a region, and holds nothing of it any more. If the computation of the kernel thread that it is

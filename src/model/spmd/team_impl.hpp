@@ -59,6 +59,7 @@ struct alignas(64) slot {
     std::atomic<bool> inside{false};
     std::atomic<unsigned> place{0};
     bool is_dealt = false;       // the master's: the last deal gave it a rank
+    std::uint8_t late_waits = 0; // the owner's: so many waits in a row found ranks standing by at another hart
     std::uint64_t missed_at = 0; // the owner's: ticks; a region waited while the hart napped
     std::uint64_t last_gang = 0; // the owner's: the call that it has come for
 
@@ -143,7 +144,12 @@ public:
     // Of the calling rank `c`, as in team.hpp.
     void give_way_to_master(context *c) noexcept;
     standby_end stand_by(context *c, standby &s) noexcept;
-    void call_for_standbys() noexcept { call_hart(1); }
+    void call_for_standbys(bool has_hart) noexcept {
+        if (!has_hart && !registered()) return; // run_without_harts
+        if (!has_hart) pin();
+        call_hart(1);
+        if (!has_hart) unpin();
+    }
     // Is there something for the hart: ready contexts, its thread's own computation, ranks to take up, children that
     // want harts?
     bool has_work(carrier *k) noexcept;
@@ -181,7 +187,7 @@ public:
     // watch.cpp, under the lock of its list. Do any ranks wait for a hart? Has nothing happened in the team for so many
     // looks, this one included? Takes one that waits, to be promoted; null: none that can be.
     bool is_running() const noexcept { return unfinished_.load(std::memory_order_relaxed) != 0; }
-    bool has_waiting() const noexcept;
+    bool has_waiting() noexcept;
     bool stands_still(unsigned for_looks) noexcept;
     member *take_waiting() noexcept;
     void promote_member(member *m) noexcept;
@@ -233,6 +239,7 @@ public:
     std::atomic<bool> is_gang_{false};              // the last region was one; written by the master
     std::atomic<bool> mixed_{false};                // a thief has put ranks into another slot since the last deal
     std::atomic<bool> bound_{false};                // its ranks have places; written by the master between regions
+    std::atomic<bool> crowded_{false};              // the last region had more ranks than harts; by the master
     std::atomic<place_table *> places_{nullptr};    // made by the master, or by a rank that binds itself
     core::spinlock ready_lock_;
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
@@ -283,7 +290,7 @@ private:
     member *promotable_member(const context *c) noexcept;
     bool is_below_root(const context *c) const noexcept;
     member *take_ready_member() noexcept;
-    bool has_late_standbys() const noexcept;
+    bool has_late_standbys() noexcept;
     member *take_late_standby() noexcept;
     static member *warn_of_standstill() noexcept;
     static void promoted_ends(void *argument);
@@ -329,7 +336,9 @@ private:
     context *pop_ready(carrier *k) noexcept;
     context *pop_woken(carrier *k) noexcept;
     context *pop_standby(carrier *k, standby_end how) noexcept;
-    const standby *find_late_standby(const carrier *k) noexcept;
+    std::uint64_t find_late_standby(const carrier *k) noexcept;
+    bool has_own_standby(const carrier *k) noexcept;
+    bool may_take_standby(const carrier *k, const context *c) const noexcept;
     context *take_late_standby(carrier *k, standby &patience) noexcept;
     context *take_late_standby(carrier *k) noexcept;
     void enter_child(carrier *k) noexcept;
@@ -349,5 +358,7 @@ private:
 
 // Of the regions that the context has opened itself; null: none runs.
 team *innermost_running(const context *c) noexcept;
+// The team of the region that the context is in, which has a hart in `s`, or none, null; null: it is in none.
+team *team_of(const context *c, core::sched *s) noexcept;
 
 } // namespace comity::spmd

@@ -81,7 +81,7 @@ void look(core::timer *) noexcept {
     // A region that began meanwhile sees that nobody watches, or we see its ranks.
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
     teams_lock.lock();
-    for (const team *t = teams; t && !found.waiting; t = t->next_known)
+    for (team *t = teams; t && !found.waiting; t = t->next_known)
         found.waiting = t->generation == core::generation() && t->has_waiting();
     teams_lock.unlock();
     if (found.waiting) keep_watch();
@@ -129,7 +129,7 @@ void keep_watch() noexcept {
 
 // ---- What the watch asks a team, under the lock of the list
 
-bool team::has_waiting() const noexcept {
+bool team::has_waiting() noexcept {
     return ready_count_.load(std::memory_order_relaxed) != 0 || (is_running() && has_ranks()) || has_late_standbys();
 }
 

@@ -60,11 +60,18 @@ bool barrier_or_cancel(thread *t) noexcept {
         if (pauses(t)) {
             pass_a_moment();
         } else {
-            wait_for(tm, tm->idle, [=] {
+            auto over = [=] {
                 return tm->generation.load(std::memory_order_acquire) != generation || // acquire[barrier-open]
                        (tm->makes_tasks.load(std::memory_order_relaxed) && sees_tasks(tm)) ||
                        tm->cancelled.load(std::memory_order_relaxed);
-            });
+            };
+            if (tm->makes_tasks.load(std::memory_order_relaxed)) {
+                tm->idle.wait(over); // who makes a task wakes one
+            } else {
+                if (tm->crowded && !tm->stands_by.load(std::memory_order_relaxed))
+                    tm->stands_by.store(true, std::memory_order_relaxed);
+                wait_for(tm, tm->idle, over);
+            }
         }
         if (tm->generation.load(std::memory_order_acquire) != generation) { // acquire[barrier-open]
             if (t->made_tasks) leave_barrier_with_tasks(t);

@@ -267,10 +267,12 @@ task *find_task(thread *t, const task *under) noexcept {
 void call_for_help(team *tm, const task *what) noexcept {
     // A rank that waits enters its list, then looks for tasks: one of us sees the other. seq_cst[task-helpers]
     sys::store_load_fence(std::memory_order_seq_cst);
-    if (!tm->idle.empty())
-        tm->idle.wake_one();
-    else if (tm->tasks.helpers.load(std::memory_order_relaxed))
-        call_helper(tm, what);
+    if (!tm->idle.empty()) return tm->idle.wake_one();
+    if (tm->stands_by.load(std::memory_order_relaxed)) [[unlikely]] {
+        tm->stands_by.store(false, std::memory_order_relaxed); // who helps waits on `idle` from then on
+        spmd::call_for_standbys();
+    }
+    if (tm->tasks.helpers.load(std::memory_order_relaxed)) call_helper(tm, what);
 }
 
 void make_ready_for_others(thread *t, task *what) noexcept {

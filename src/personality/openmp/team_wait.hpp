@@ -18,6 +18,7 @@ template <class Over> void wait_for(const team *tm, sync::wait_list &list, Over 
     for (unsigned i = 0; !over(); ++i) {
         const spmd::standby_end end = spmd::stand_by(place);
         if (end == spmd::standby_end::in_vain) return static_cast<void>(list.block_until(over, sys::no_deadline));
+        if (end == spmd::standby_end::cannot) return list.wait(over);
         if (end == spmd::standby_end::over) continue;
         if (i % 16 == 0) {
             const std::uint64_t now = sys::ticks();

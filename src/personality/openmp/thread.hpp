@@ -128,6 +128,7 @@ struct alignas(64) team {
     // Read all the time by those who wait in a barrier.
     alignas(64) std::atomic<unsigned> generation{0}; // of the barrier: how often it opened
     std::atomic<bool> makes_tasks{false};
+    std::atomic<bool> stands_by{false}; // ranks may stand by at the barrier, who could help with tasks
     std::atomic<bool> cancelled{false};
 
     alignas(64) team_tasks tasks;

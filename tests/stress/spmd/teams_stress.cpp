@@ -142,7 +142,7 @@ TEST(spmd_stress, ranks_that_stand_by_on_a_busy_hart_go_on_elsewhere) {
         spmd::run(spmd::prepare(ranks), shared::body, &s);
         promoted += s.promoted != 0;
     }
-    EXPECT_LT(promoted, times); // that takes the watch 50 ms
+    EXPECT_LT(promoted, times / 4); // that takes the watch 50 ms
 }
 
 TEST(spmd_stress, threads_whose_ranks_stand_by_share_the_harts) {
