@@ -16,12 +16,13 @@ COMITY_NEXT_SYMBOL next<decltype(::usleep) *> next_usleep{"usleep"};
 COMITY_NEXT_SYMBOL next<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
 COMITY_NEXT_SYMBOL next<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{"clock_nanosleep"};
 
-// Is it one of our threads, or does it hold a hart that others can use?
+// Is it one of our threads, or does it hold a hart that others can use? So does a rank of a region; but the thread that
+// opened it is the program's, whose sleep a handler ends.
 bool sleeps_here() noexcept {
     come_home();
     if (current_thread) return true;
     const core::context *c = core::current_context();
-    return c && c->on->carried && comity_scheduler_self();
+    return c && c->on->carried && (comity_scheduler_self() || !c->home);
 }
 
 // True: until then; false: a handler has run.
