@@ -27,8 +27,6 @@ std::uint64_t id_of(unsigned place) noexcept { return place | std::uint64_t{1} <
 
 } // namespace
 
-// The team of which the context, below scheduler `s`, is a rank; null: none. Who has lost its hart is below none; it
-// may have opened regions, and is a rank of another's if it was promoted.
 team *team_of(const context *c, core::sched *s) noexcept {
     if (s) return s->hooks == &team_hooks ? static_cast<team *>(s) : nullptr;
     if (team *own = innermost_running(c)) return own;
@@ -46,6 +44,7 @@ const sys::cpu_set *find(unsigned place) noexcept {
     const auto look_up = cpus_of.load(std::memory_order_acquire); // acquire[spmd-places]
     return place != 0 && look_up ? look_up(place) : nullptr;
 }
+
 } // namespace
 
 void run_at(core::carrier *k, unsigned place) noexcept {
@@ -93,7 +92,7 @@ void bind_ranks(team *t, const unsigned *places) noexcept {
 
 bool bind_this_rank(unsigned place) noexcept {
     const context *c = core::current_context();
-    team *t = c && c->on ? team_of(c, c->on->carried ? c->on->current_sched : nullptr) : nullptr;
+    team *t = team_around(c);
     if (!t) return false;
     t->make_table(t->last_size)->of_rank()[t->rank_of(c)].store(place, std::memory_order_relaxed);
     t->bound_.store(true, std::memory_order_relaxed);

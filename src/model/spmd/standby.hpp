@@ -35,13 +35,13 @@ public:
     }
     // The first one for which what it waits for has happened, and that is wanted(context).
     template <class Wanted> standby *pop_over(Wanted wanted) noexcept {
-        return pop_if([&](const standby *s) { return s->over(s->arg) && wanted(s->who); });
+        return pop_if([&](const standby *s) { return is_over(*s, wanted); });
     }
     // Is there such a one? If so, a number that changes whenever one is taken out; else 0, also while others are here.
     template <class Wanted> std::uint32_t find_over(Wanted wanted) noexcept {
         if (empty() || !lock_.try_lock()) return 0;
         standby *before = nullptr;
-        const bool found = find([&](const standby *s) { return s->over(s->arg) && wanted(s->who); }, before) != nullptr;
+        const bool found = find([&](const standby *s) { return is_over(*s, wanted); }, before) != nullptr;
         const std::uint32_t number = found ? taken_ + 1U : 0;
         lock_.unlock();
         return number;
@@ -57,6 +57,9 @@ public:
     }
 
 private:
+    template <class Wanted> static bool is_over(const standby &s, Wanted &wanted) noexcept {
+        return s.over(s.arg) && wanted(s.who);
+    }
     template <class Wanted> standby *find(Wanted wanted, standby *&before) const noexcept { // under lock_
         standby *s = first_;
         for (before = nullptr; s && !wanted(s); s = s->next) before = s;

@@ -469,6 +469,11 @@ void end_teams(context *c) {
     t->destroy();
 }
 
+// The team whose rank the caller, `c` or null, is on a hart; null: it is none.
+team *owner_on_hart(const context *c) noexcept {
+    return c && c->on->carried && c->owner->hooks == &team_hooks ? static_cast<team *>(c->owner) : nullptr;
+}
+
 // Its region has ended.
 void drop(team *t) noexcept {
     auto **at = reinterpret_cast<team **>(&t->master->hot);
@@ -528,21 +533,18 @@ void run(team *t, body_fn body, void *arg, region_kind kind, const void *known_a
 
 void give_way_to_master() noexcept {
     context *c = core::current_context();
-    if (!c || !c->on->carried || c->owner->hooks != &team_hooks) return;
-    static_cast<team *>(c->owner)->give_way_to_master(c);
+    if (team *t = owner_on_hart(c)) t->give_way_to_master(c);
 }
 
 standby_end stand_by(standby &s) noexcept {
     context *c = core::current_context();
-    if (!c || !c->on->carried || c->owner->hooks != &team_hooks) return standby_end::cannot;
-    return static_cast<team *>(c->owner)->stand_by(c, s);
+    team *t = owner_on_hart(c);
+    return t ? t->stand_by(c, s) : standby_end::cannot;
 }
 
 void call_for_standbys() noexcept {
     const context *c = core::current_context();
-    if (!c || !c->on) return;
-    const bool has_hart = c->on->carried;
-    if (team *t = team_of(c, has_hart ? c->on->current_sched : nullptr)) t->call_for_standbys(has_hart);
+    if (team *t = team_around(c)) t->call_for_standbys(c->on->carried);
 }
 
 void let_thread_go_on() noexcept {

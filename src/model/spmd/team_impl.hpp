@@ -358,7 +358,12 @@ private:
 
 // Of the regions that the context has opened itself; null: none runs.
 team *innermost_running(const context *c) noexcept;
-// The team of the region that the context is in, which has a hart in `s`, or none, null; null: it is in none.
+// The team of which the context, below scheduler `s`, is a rank; null: none. Who has lost its hart is below none; it
+// may have opened regions, and is a rank of another's if it was promoted.
 team *team_of(const context *c, core::sched *s) noexcept;
+// The same of a caller that is what runs, or null.
+inline team *team_around(const context *c) noexcept {
+    return c && c->on ? team_of(c, c->on->carried ? c->on->current_sched : nullptr) : nullptr;
+}
 
 } // namespace comity::spmd

@@ -45,7 +45,7 @@ struct counting_barrier {
         spmd::standby place{[](void *argument) noexcept { return (*static_cast<Over *>(argument))(); }, &over};
         for (int looks = 0; !over();) {
             const spmd::standby_end end = spmd::stand_by(place);
-            if (end == spmd::standby_end::in_vain || (end == spmd::standby_end::none && ++looks > 500))
+            if (end == spmd::standby_end::in_vain || (end != spmd::standby_end::over && ++looks > 500))
                 return static_cast<void>(waiting.block_until(over, sys::no_deadline));
         }
     }
