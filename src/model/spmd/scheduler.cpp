@@ -314,6 +314,8 @@ bool team::yield_to_others(context *c) noexcept {
     return switch_to_other(c, again, c);
 }
 
+// In a topmost team always: a hart that has been called takes the rank as soon as it is here. Until then the rank may
+// wait for the master in a loop of its own, which would have the only hart for ever.
 void team::give_way_to_master(context *c) noexcept {
     constexpr std::uint8_t longest = 15;
     const carrier *k = c->on;
@@ -330,6 +332,7 @@ void team::give_way_to_master(context *c) noexcept {
             core::go_home(on, of);
         },
         this);
+    if (!around()) return;
     // Nobody else came for it: it was a switch for nothing.
     const std::uint8_t before = give_way_pause_.load(std::memory_order_relaxed);
     const auto next = static_cast<std::uint8_t>(c->on != k ? 0 : std::min<unsigned>(2U * before + 1U, longest));
@@ -392,7 +395,7 @@ void team::step(carrier *k, bool child_first) noexcept {
         own.set_inside(false);
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
         insists = true;
-    } while ((is_bound() ? has_ranks_for(k) : has_ranks()) || find_late_standby(k) != 0 ||
+    } while ((is_bound() ? has_ranks_for(k) || has_ready_for(k) : has_ranks()) || find_late_standby(k) != 0 ||
              (is_top && look_at_offers(k, false)));
     own.forget_lingering();
     leave_places(k);

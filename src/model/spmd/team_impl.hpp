@@ -251,8 +251,8 @@ public:
     std::atomic<std::uint32_t> pace_[slot::codes];
     std::uint32_t hand_over_ = 0;
     std::atomic<bool> any_promoted_{false}; // in this region
-    // How often ranks do not give way to the master, and how often they did not the last time: it was in vain. By who
-    // opens a barrier.
+    // How often ranks of a nested team do not give way to the master, and how often they did not the last time: it was
+    // in vain. By who opens a barrier.
     std::atomic<std::uint8_t> give_way_pauses_{0}, give_way_pause_{0};
     std::uint64_t last_progress_ = 0;                      // the watch's
     unsigned still_ = 0;                                   // the watch's: looks for which it has been so

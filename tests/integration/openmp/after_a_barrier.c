@@ -14,6 +14,21 @@ static void *nothing(void *argument) { return argument; }
 
 static void pause_ms(int ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL); }
 
+// Between barriers rank 1 waits for rank 0, and never rank 0 for rank 1: nothing but a barrier parts them.
+static void follow(int rounds) {
+    atomic_int reached = 0;
+#pragma omp parallel num_threads(2)
+    for (int i = 1; i <= rounds; ++i) {
+        if (omp_get_thread_num() == 0) {
+            atomic_store(&reached, i);
+        } else {
+            while (atomic_load(&reached) < i) {
+            }
+        }
+#pragma omp barrier
+    }
+}
+
 int main(int count, char **words) {
     // "threads": the program's own threads have been on the harts, too, and so is this one.
     if (count > 1 && strcmp(words[1], "threads") == 0) {
@@ -37,6 +52,8 @@ int main(int count, char **words) {
             fprintf(stderr, "region %d had %d ranks\n", i, ranks);
             return 1;
         }
+        pause_ms(i % 4);
+        follow(1 + i % 6);
     }
     puts("all met");
     return 0;
