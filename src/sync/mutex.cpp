@@ -94,21 +94,18 @@ bool mutex::count_off() noexcept {
     return true;
 }
 
+// Under the list's lock, since somebody may lock the mutex, unlock and destroy it as soon as it is free.
 void mutex::unlock_slow() noexcept {
-    leaving_.enter();
-    const std::uint32_t before = state_.fetch_sub(locked, std::memory_order_release); // release[mutex]
-    if (!(before & locked)) sys::fatal("comity_mutex_unlock", "the mutex is not locked");
-    std::uint32_t s = before - locked;
-    if (s & starving) {
-        give_permit();
-    } else {
-        while (waiters_of(s) != 0 && !(s & (locked | woken | starving)))
-            if (state_.compare_exchange_weak(s, (s - one_waiter) | woken, std::memory_order_relaxed)) {
-                give_permit();
-                break;
-            }
-    }
-    leaving_.leave();
+    waiters_.wake(1, [this]() noexcept {
+        const std::uint32_t before = state_.fetch_sub(locked, std::memory_order_release); // release[mutex]
+        if (!(before & locked)) sys::fatal("comity_mutex_unlock", "the mutex is not locked");
+        std::uint32_t s = before - locked;
+        bool gives = s & starving;
+        while (!gives && waiters_of(s) != 0 && !(s & (locked | woken | starving)))
+            gives = state_.compare_exchange_weak(s, (s - one_waiter) | woken, std::memory_order_relaxed);
+        if (gives) permits_.fetch_add(1, std::memory_order_release); // release[mutex-permit]
+        return gives;
+    });
 }
 
 bool mutex::wait_for_permit(std::int64_t deadline) noexcept {
@@ -122,11 +119,6 @@ bool mutex::wait_for_permit(std::int64_t deadline) noexcept {
                                                std::memory_order_relaxed)) // acquire[mutex-permit]
                 return true;
     }
-}
-
-void mutex::give_permit() noexcept {
-    permits_.fetch_add(1, std::memory_order_release); // release[mutex-permit]
-    waiters_.wake_one();
 }
 
 } // namespace comity::sync

@@ -1,7 +1,6 @@
 // A mutex without convoys and without starvation. Protocol "Mutex": README.md.
 #pragma once
 
-#include "sync/leaving.hpp"
 #include "sync/wait_list.hpp"
 #include "sys/clock.hpp"
 
@@ -19,7 +18,8 @@ public:
                                             std::memory_order_relaxed)) // acquire[mutex]
             lock_contended(s);
     }
-    // The same, when the holder is expected to leave in a moment: looks at it closely, but not at once.
+    // The same, when the holder is on another hart and expected to leave in a moment: looks at it closely, but not at
+    // once, nor by taking the word away, which the holder mostly locks once more to wait itself.
     void lock_soon_free() noexcept {
         for (unsigned i = 0; i < 20; ++i) {
             sys::cpu_relax();
@@ -40,7 +40,7 @@ public:
             unlock_slow();
     }
     bool is_locked() const noexcept { return state_.load(std::memory_order_relaxed) & locked; }
-    void wait_until_left() const noexcept { leaving_.wait(); }
+    void wait_until_left() const noexcept { waiters_.wait_until_unlocked(); }
 
 private:
     // state_: three bits, and above them the number of waiters who have not been given a permit; while the mutex is
@@ -62,13 +62,11 @@ private:
     void unlock_slow() noexcept;
     void spin(bool &awake) noexcept;
     bool wait_for_permit(std::int64_t deadline) noexcept;
-    void give_permit() noexcept;
     void take_over(bool impatient) noexcept;
     bool count_off() noexcept;
 
     std::atomic<std::uint32_t> state_{0};
     std::atomic<std::uint32_t> permits_{0}; // each lets one waiter go on; raised by unlock, lowered by the waiter
-    leaving leaving_;
     wait_list waiters_;
 };
 

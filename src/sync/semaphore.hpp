@@ -1,7 +1,6 @@
 // A counting semaphore. Protocol "Semaphore": README.md.
 #pragma once
 
-#include "sync/leaving.hpp"
 #include "sync/wait_list.hpp"
 
 #include <atomic>
@@ -33,20 +32,22 @@ public:
     // n more. Never switches. False: they would be more than `most`; nothing happened.
     bool release(std::uint32_t n) noexcept {
         std::uint64_t s = state_.load(std::memory_order_relaxed);
-        for (;;) {
+        while (s < one_waiter) {
             if (n > most - value_of(s)) return false;
-            const std::uint64_t waiting = s / one_waiter;
-            if (waiting != 0) leaving_.enter(); // else the change is the last access
-            const bool done = state_.compare_exchange_weak(s, s + n, std::memory_order_release, // release[semaphore]
-                                                           std::memory_order_relaxed);
-            if (done)
-                for (std::uint64_t i = 0; i < n && i < waiting; ++i) waiters_.wake_one();
-            if (waiting != 0) leaving_.leave();
-            if (done) return true;
+            if (state_.compare_exchange_weak(s, s + n, std::memory_order_release, // release[semaphore]
+                                             std::memory_order_relaxed))
+                return true; // the last access
         }
+        return waiters_.wake(n, [this, s, n]() mutable noexcept {
+            do {
+                if (n > most - value_of(s)) return false;
+            } while (!state_.compare_exchange_weak(s, s + n, std::memory_order_release, // release[semaphore]
+                                                   std::memory_order_relaxed));
+            return true;
+        });
     }
     std::uint32_t value() const noexcept { return value_of(state_.load(std::memory_order_relaxed)); }
-    void wait_until_left() const noexcept { leaving_.wait(); }
+    void wait_until_left() const noexcept { waiters_.wait_until_unlocked(); }
 
 private:
     // state_: the value, and above it the number of those who wait or are about to.
@@ -63,7 +64,6 @@ private:
     }
 
     std::atomic<std::uint64_t> state_;
-    leaving leaving_;
     wait_list waiters_;
 };
 

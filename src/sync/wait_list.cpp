@@ -383,6 +383,13 @@ void wait_list::wake_one() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
     if (count_.load(std::memory_order_relaxed) == 0) return;
     lock_.lock();
+    context *c = take_one();
+    lock_.unlock();
+    if (c) core::unblock(c);
+}
+
+// Under the lock. Null: somebody was about to enter.
+context *wait_list::take_one() noexcept {
     context *c = first_;
     if (ring_ && (!c || ring_next_)) {
         c = ring_->who;
@@ -394,8 +401,20 @@ void wait_list::wake_one() noexcept {
         lower_count();
         ring_next_ = true;
     }
-    lock_.unlock();
-    if (c) core::unblock(c);
+    return c;
+}
+
+// Under the lock: up to n contexts, linked, of a list without callbacks.
+context *wait_list::take(std::uint32_t n) noexcept {
+    context *first = nullptr, **last = &first;
+    for (; n != 0; --n) {
+        context *c = take_one();
+        if (!c) break;
+        *last = c;
+        last = &c->next;
+    }
+    *last = nullptr;
+    return first;
 }
 
 } // namespace comity::sync

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/context.hpp"
+#include "core/sched.hpp"
 #include "core/spinlock.hpp"
 #include "core/waiter.hpp"
 #include "sys/futex.hpp"
@@ -74,6 +75,20 @@ public:
     // one. Any thread; never switches. The wait_list must outlive the call.
     void wake_all() noexcept;
     void wake_one() noexcept;
+    // The same for up to n of those who wait for a condition that `change` makes true, and that nobody else makes true
+    // without the list's lock while somebody may wait. Then neither fence nor count is needed, since who enters looks
+    // under the lock, too; and who has seen the change, and then that the lock is free, may destroy the object. False:
+    // `change` changed nothing.
+    template <class Change> bool wake(std::uint32_t n, Change &&change) noexcept {
+        lock_.lock();
+        const bool changed = change();
+        core::context *first = changed && (first_ || ring_) ? take(n) : nullptr;
+        lock_.unlock();
+        if (first) first->next ? core::unblock_all(first) : core::unblock(first);
+        return changed;
+    }
+    static constexpr std::uint32_t all = UINT32_MAX;
+    void wait_until_unlocked() const noexcept { lock_.wait(); }
     // Is there perhaps somebody to wake? Exact after a sequentially consistent fence that follows what makes the
     // condition true.
     bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
@@ -113,6 +128,8 @@ private:
     void block_until_cancelled(core::context *c, ready_or_cancelled &either) noexcept;
     core::waiter &place_for(core::context *c, core::waiter &own) noexcept;
     bool block_in_place(core::waiter &place, ready_fn ready, void *arg) noexcept;
+    core::context *take_one() noexcept;
+    core::context *take(std::uint32_t n) noexcept;
     core::context *take_out(core::waiter &w, bool expired) noexcept;
     core::context *take_out(core::context *c) noexcept;
     friend struct list_interruption;

@@ -18,6 +18,10 @@ public:
         return !held_.load(std::memory_order_relaxed) &&
                !held_.exchange(true, std::memory_order_acquire); // acquire[spinlock]
     }
+    // Until nobody holds it.
+    void wait() const noexcept {
+        for (backoff b; held_.load(std::memory_order_acquire);) b.pause(); // acquire[spinlock]
+    }
     void unlock() noexcept { held_.store(false, std::memory_order_release); } // release[spinlock]
 
 private:

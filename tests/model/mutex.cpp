@@ -50,12 +50,6 @@ struct mutex : rl::test_suite<mutex, 3> {
         waiting.unlock($);
         return true;
     }
-    void give_permit() {
-        waiting.lock($);
-        permits_.fetch_add(1, mo_release, $); // release[mutex-permit]
-        given.notify_all($);
-        waiting.unlock($);
-    }
     void take_over(bool impatient) {
         unsigned s = state_.load(mo_relaxed, $), to = 0;
         do {
@@ -114,16 +108,21 @@ struct mutex : rl::test_suite<mutex, 3> {
         const bool owes_wake = held & starving || (held / one_waiter != 0 && !(held & woken));
         if (!owes_wake &&
             state_.compare_exchange_strong(held, held & ~locked, unless(unlock_relaxed, mo_release), $, mo_relaxed, $))
-            return;                                                                               // release[mutex]
+            return; // release[mutex]
+        waiting.lock($);
         const unsigned before = state_.fetch_sub(+locked, unless(unlock_relaxed, mo_release), $); // release[mutex]
         RL_ASSERT(before & locked);
         unsigned s = before - locked;
-        if (s & starving) return give_permit();
-        while (s / one_waiter != 0 && !(s & (locked | woken | starving)) && !seeded(unlock_wakes_nobody)) {
+        bool gives = s & starving;
+        while (!gives && s / one_waiter != 0 && !(s & (locked | woken | starving)) && !seeded(unlock_wakes_nobody)) {
             const unsigned to = (seeded(waiter_is_not_counted_off) ? s : s - one_waiter) | woken;
-            if (!state_.compare_exchange_weak(s, to, mo_relaxed, $, mo_relaxed, $)) continue;
-            return give_permit();
+            gives = state_.compare_exchange_weak(s, to, mo_relaxed, $, mo_relaxed, $);
         }
+        if (gives) {
+            permits_.fetch_add(1, mo_release, $); // release[mutex-permit]
+            given.notify_all($);
+        }
+        waiting.unlock($);
     }
     void thread(unsigned id) {
         for (unsigned i = 0; i < rounds; ++i) {

@@ -1,23 +1,24 @@
-// Semaphore: src/sync/semaphore.hpp, and its destruction by whoever acquires last (leaving.hpp). Two contexts acquire
+// Semaphore: src/sync/semaphore.hpp, and its destruction by whoever acquires last. Two contexts acquire
 // once, one of them with a deadline that passes when the search says so; a third releases. Waiting is the wait list's
-// (wait_list.cpp) and stands here as a condition variable that wakes one.
+// (wait_list.cpp: wait_list_change) and stands here as a condition variable that wakes one.
 #include "checker.hpp"
 
 namespace model {
 namespace {
 
-enum bug { none, acquire_relaxed, release_relaxed, release_looks_first, wakes_nobody, enters_late, stays_counted };
+enum bug { none, acquire_relaxed, release_relaxed, release_looks_first, wakes_nobody, changes_outside, stays_counted };
 
 struct semaphore : rl::test_suite<semaphore, 3> {
     static constexpr unsigned one_waiter = 0x100, value = 0xff;
-    atomic<unsigned> state_, inside_, over, left; // over: every deadline has passed
+    atomic<unsigned> state_, held_, over,
+        left; // held_: the list's lock, of a releaser; over: every deadline has passed
     rl::mutex waiting;
     rl::condition_variable woken;
     var<int> payload, object; // object: the semaphore's memory, which somebody may reuse
 
     void before() {
         state_.store(0, mo_relaxed, $);
-        inside_.store(0, mo_relaxed, $);
+        held_.store(0, mo_relaxed, $);
         over.store(0, mo_relaxed, $);
         left.store(0, mo_relaxed, $);
         payload($) = object($) = 0;
@@ -55,24 +56,25 @@ struct semaphore : rl::test_suite<semaphore, 3> {
         while (!take(seeded(stays_counted) ? 0 : one_waiter));
         return true;
     }
+    bool raise(unsigned &s) {
+        return state_.compare_exchange_weak(s, s + 1, unless(release_relaxed, mo_release), $, mo_relaxed,
+                                            $); // release[semaphore]
+    }
     void release() {
         unsigned s = state_.load(mo_relaxed, $);
         const unsigned first = s;
-        for (;;) {
-            const bool wakes = s >= one_waiter;
-            if (wakes && !seeded(enters_late)) inside_.fetch_add(1, mo_relaxed, $);
-            const bool done =
-                state_.compare_exchange_weak(s, s + 1, unless(release_relaxed, mo_release), $, mo_relaxed, $);
-            if (done && wakes && seeded(enters_late)) inside_.fetch_add(1, mo_relaxed, $);
-            if (done && (seeded(release_looks_first) ? first >= one_waiter : wakes) && !seeded(wakes_nobody)) {
-                waiting.lock($);
-                RL_ASSERT(object($) == 0);
-                woken.notify_one($);
-                waiting.unlock($);
-            }
-            if (wakes && (done || !seeded(enters_late))) inside_.fetch_sub(1, mo_release, $); // release[sync-leave]
-            if (done) return;
-        }
+        while (seeded(release_looks_first) ? first < one_waiter : s < one_waiter)
+            if (raise(s)) return;
+        if (seeded(changes_outside))
+            while (!raise(s)) continue;
+        waiting.lock($);
+        held_.store(1, mo_relaxed, $);
+        if (!seeded(changes_outside))
+            while (!raise(s)) continue;
+        RL_ASSERT(object($) == 0);
+        if (!seeded(wakes_nobody)) woken.notify_one($);
+        held_.store(0, mo_release, $); // release[spinlock]
+        waiting.unlock($);
     }
     // The last of the two destroys it.
     void leave() {
@@ -82,7 +84,7 @@ struct semaphore : rl::test_suite<semaphore, 3> {
         waiting.unlock($);
         if (left.fetch_add(1, mo_acq_rel, $) != 1) return;
         rl::linear_backoff b;
-        while (inside_.load(mo_acquire, $) != 0) b.yield($); // acquire[sync-leave]
+        while (held_.load(mo_acquire, $) != 0) b.yield($); // acquire[spinlock]
         object($) = 1;
     }
     void thread(unsigned id) {
@@ -101,7 +103,7 @@ struct semaphore : rl::test_suite<semaphore, 3> {
 
 const registration here{
     {"semaphore",
-     {"acquire_relaxed", "release_relaxed", "release_looks_first", "wakes_nobody", "enters_late", "stays_counted"},
+     {"acquire_relaxed", "release_relaxed", "release_looks_first", "wakes_nobody", "changes_outside", "stays_counted"},
      search<semaphore>,
      {2, 20000}}};
 
