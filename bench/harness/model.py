@@ -73,6 +73,7 @@ class Case:
     together: str = ""  # cases that share this share their processes: one record holds the metrics of all of them
     shown: bool = True  # False: drawn, and in the JSON, but not in the table
     rounds: int = 0  # above zero: exactly so many, for what does not vary
+    prepared_by: str = ""  # a contender that runs it once before the others: what that leaves beside the program is for all
     once: Sequence[str] = ()  # contenders that are too slow to run in more than one round
     quick: Sequence[str] = ()  # further arguments under --quick
     quick_too: bool = True  # False: left out by --quick

@@ -102,7 +102,7 @@ def _faster(values: Mapping[str, Value], subject: str, peer: str) -> str:
 def rows_of(cases: Sequence[Case], suite: Suite, contenders: Mapping[str, Contender], results: Results) -> List[List[str]]:
     """Heading first. The two ratio columns say how many times faster the subject is."""
     columns = _columns(cases, contenders)
-    timed = any(case.metric == "us" for case in cases)  # how many times fewer threads or less idling would say nothing
+    timed = any(case.unit == "µs" for case in cases)  # how many times fewer threads or less idling would say nothing
     peers = [name for name in ("libgomp", "libomp") if timed and any(one.name == name for one in columns)]
     rows = [["case", "unit", *[one.title for one in columns], *[f"{peer} / Comity" for peer in peers], "bars"]]
     for case in cases:

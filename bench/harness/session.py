@@ -52,6 +52,9 @@ class Session:
         """Of cases that are run together (or of one alone): by case, by contender."""
         first = cases[0]
         present = [one for name, one in self.contenders.items() if any(name in case.contenders for case in cases)]
+        for variant in self.contenders[first.prepared_by].variants[:1] if first.prepared_by in self.contenders else ():
+            self.now(f"{first.name}: {first.prepared_by} prepares it")
+            self._run(first, variant, trial=True)
         outcomes = {case.name: {one.name: Outcome() for one in present if one.name in case.contenders} for case in cases}
         chosen = {one.name: self._choose([case for case in cases if one.name in case.contenders], one, outcomes) for one in present}
         runners = [name for name, variant in chosen.items() if variant is not None]
@@ -74,7 +77,7 @@ class Session:
         return case.rounds or max(3, math.ceil(self.settings.repeats * case.repeats))
 
     def _choose(self, cases: Sequence[Case], contender: Contender, outcomes: Mapping[str, Mapping[str, Outcome]]) -> Optional[Variant]:
-        """The fastest variant of one short run each, by the first case; None when every one failed."""
+        """The fastest variant of one short run each, in all the cases together; None when every one failed."""
         variants = [one for one in contender.variants if self._program_exists(cases[0], one)]
         if self.settings.quick:
             variants = [one for one in variants if one.quick] or variants
@@ -87,7 +90,7 @@ class Session:
         for variant in variants if len(variants) > 1 else ():
             self.now(f"{cases[0].name}: {contender.name}, trying {variant.name}")
             run = self._run(cases[0], variant, trial=True)
-            trial[variant.name] = run.failure or run.record[cases[0].metric]
+            trial[variant.name] = run.failure or sum(float(run.record.get(case.metric, 0)) for case in cases)
             if run.failure is None and (best is None or trial[variant.name] < trial[best.name]):
                 best = variant
         for case in cases:

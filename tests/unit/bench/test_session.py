@@ -48,6 +48,11 @@ class Sessions(SessionCase):
         self.run_session(self.table, repeats=4)
         self.assertEqual(self.ran[4:], ["rare", "run", "run", "rare", "rare", "run", "run", "rare"])
 
+    def test_who_prepares_a_row_runs_first_and_that_run_does_not_count(self):
+        case = Case("row", "a row", "group", "/prog", contenders=("libgomp", "comity"), sampled=False, prepared_by="comity")
+        outcomes = self.run_session(self.table, case=case, repeats=3)
+        self.assertEqual((self.ran[0], self.ran.count("run"), len(outcomes["comity"].values)), ("run", 4, 3))
+
     def test_a_contender_that_never_runs_keeps_the_reasons(self):
         outcomes = self.run_session(lambda variant, command: Run(record={"us": 1.0}) if variant == "run" else Run(failure="crash"),
                                     repeats=3)
