@@ -2,7 +2,8 @@
 // kernel. They are written from the report (Bailey and others, RNR-94-007) and its later revisions for OpenMP; the
 // constants of the classes, those that verify among them, are the benchmarks' own. A kernel that does not verify is
 // refused.
-//   KERNEL [--class S|W|A] [--threads N] [--samples S --budget-s B]
+//   KERNEL [--class S|W|A] [--threads N [--more-threads M]] [--samples S --budget-s B]
+// With --more-threads runs with N and with M threads alternate, for what disturbs the machine should disturb both.
 #pragma once
 
 #include <omp.h>
@@ -51,20 +52,20 @@ inline bool near(double value, double wanted, double relative) {
 template <class Kernel> int main_of(int argc, char **argv) {
     bench::arguments options(argc, argv);
     const std::string which = options.word("class", "S", {"S", "W", "A"});
-    const int threads = options.whole("threads", 2, 1, 1024), samples = options.whole("samples", 9, 1, 1000);
+    const int threads = options.whole("threads", 2, 1, 1024), more = options.whole("more-threads", threads, threads, 1024),
+              samples = options.whole("samples", 9, 1, 1000);
     const double budget = options.number("budget-s", 1, 0, 600);
     options.finish();
 
-    omp_set_num_threads(threads);
-    int width = 0;
+    omp_set_num_threads(more); // kernels make room for so many
+    Kernel kernel(which[0]);
+    const auto once = [&](int width) {
+        omp_set_num_threads(width);
+        int team = 0;
 #pragma omp parallel
 #pragma omp single
-    width = omp_get_num_threads();
-    bench::demand(width == threads, "the team is not of the width that was asked for");
-
-    Kernel kernel(which[0]);
-    std::vector<double> taken;
-    const auto once = [&] {
+        team = omp_get_num_threads();
+        bench::demand(team == width, "the team is not of the width that was asked for");
         kernel.prepare();
         const double begin = bench::wall_seconds();
         kernel.run();
@@ -72,15 +73,20 @@ template <class Kernel> int main_of(int argc, char **argv) {
         bench::demand(kernel.verified(), "the kernel does not verify");
         return end - begin;
     };
-    once(); // warm-up: pages, caches, the team
+    std::vector<int> widths{threads};
+    if (more != threads) widths.push_back(more);
+    std::vector<std::vector<double>> taken(widths.size());
+    for (const int width : widths) once(width); // warm-up: pages, caches, the team
     const double begin = bench::wall_seconds();
-    do taken.push_back(once());
-    while (static_cast<int>(taken.size()) < samples && bench::wall_seconds() - begin < budget);
+    do
+        for (std::size_t i = 0; i < widths.size(); ++i) taken[i].push_back(once(widths[i]));
+    while (static_cast<int>(taken[0].size()) < samples && bench::wall_seconds() - begin < budget);
 
     bench::record result(Kernel::name, "openmp");
-    result.word("class", which).number("threads", threads).number("samples", static_cast<double>(taken.size()));
-    result.number("seconds_low", *std::min_element(taken.begin(), taken.end()));
-    result.number("seconds", bench::median_of(std::move(taken)));
+    result.word("class", which).number("threads", threads).number("samples", static_cast<double>(taken[0].size()));
+    result.number("seconds_low", *std::min_element(taken[0].begin(), taken[0].end()));
+    result.number("seconds", bench::median_of(std::move(taken[0])));
+    if (more != threads) result.number("seconds_more", bench::median_of(std::move(taken[1])));
     result.print();
     return 0;
 }
