@@ -42,7 +42,7 @@ constexpr int plannings = 5;
 
 // The same for every compiler's program.
 std::string wisdom_file(const std::string &program, const request &asked, int threads) {
-    return program.substr(0, program.rfind('/') + 1) + "wisdom-" + std::to_string(asked.dimensions) + "-" +
+    return program.substr(0, program.rfind('/') + 1) + "wisdom-patient-" + std::to_string(asked.dimensions) + "-" +
            std::to_string(asked.n) + "-" + std::to_string(threads);
 }
 
@@ -119,6 +119,10 @@ public:
             }
         }
     }
+    void fill_all() {
+        for (std::size_t i = 0; i < in.size(); ++i) fill(in[i].get(), asked, wave(i));
+        for (const buffer &one : out) fill(one.get(), asked, 0);
+    }
     void check() const {
         for (std::size_t i = 0; i < in.size(); ++i) verify(out[i].get(), asked, wave(i));
     }
@@ -127,10 +131,6 @@ public:
 
 private:
     std::size_t wave(std::size_t i) const { return (i * 911 + 5) % asked.points(); }
-    void fill_all() {
-        for (std::size_t i = 0; i < in.size(); ++i) fill(in[i].get(), asked, wave(i));
-        for (const buffer &one : out) fill(one.get(), asked, 0);
-    }
     void plan_anew(plan_of &one) {
         fftw_destroy_plan(one.plan);
         one.plan = make_plan(asked, one.threads, in[0].get(), out[0].get());
@@ -198,6 +198,7 @@ int main(int argc, char **argv) {
     std::vector<long> count;
     for (const plan_of &one : work.plans) {
         const auto run = [&] { work.run(one); };
+        work.fill_all(); // or it would be verified by what the plan before left
         run();
         work.check();
         count.push_back(bench::calibrate_count(run, bounds));
