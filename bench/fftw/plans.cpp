@@ -4,10 +4,10 @@
 //   plans --dimensions 2|3 [--n N] [--count C] [--outer O] [--threads T] [--samples S --sample-ms M --budget-s B]
 // Plans of 1, 2, 4 and so on up to T threads are executed in turns, for what disturbs the machine should disturb all.
 //
-// What is measured should be the runtime and not the planner's luck, for it measures, too, and what it finds takes up to
-// a third longer the next time. Plans are made as there, patiently, and those for the outer loop in a region; but several
-// times, and the fastest of them is taken. The first run keeps what FFTW knows of that ("wisdom") beside the program, and
-// all later ones, whatever runtime answers them, execute the same plan. As there no third level is active.
+// What is measured should be the runtime and not the planner's luck, for it measures, too, and what it finds takes up
+// to a third longer the next time. Plans are made as there, patiently, and those for the outer loop in a region; but
+// several times, and the fastest of them is taken. The first run keeps what FFTW knows of that ("wisdom") beside the
+// program, and all later ones, whatever runtime answers them, execute the same plan. As there no third level is active.
 #include <fftw3.h>
 #include <omp.h>
 

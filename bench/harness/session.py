@@ -54,7 +54,9 @@ class Session:
         present = [one for name, one in self.contenders.items() if any(name in case.contenders for case in cases)]
         for variant in self.contenders[first.prepared_by].variants[:1] if first.prepared_by in self.contenders else ():
             self.now(f"{first.name}: {first.prepared_by} prepares it")
-            self._run(first, variant, trial=True)
+            failure = self._run(first, variant, trial=True).failure
+            if failure is not None:
+                self.progress(f"  {first.name}: {first.prepared_by} could not prepare it: {failure}")
         outcomes = {case.name: {one.name: Outcome() for one in present if one.name in case.contenders} for case in cases}
         chosen = {one.name: self._choose([case for case in cases if one.name in case.contenders], one, outcomes) for one in present}
         runners = [name for name, variant in chosen.items() if variant is not None]

@@ -52,7 +52,8 @@ inline bool near(double value, double wanted, double relative) {
 template <class Kernel> int main_of(int argc, char **argv) {
     bench::arguments options(argc, argv);
     const std::string which = options.word("class", "S", {"S", "W", "A"});
-    const int threads = options.whole("threads", 2, 1, 1024), more = options.whole("more-threads", threads, threads, 1024),
+    const int threads = options.whole("threads", 2, 1, 1024),
+              more = options.whole("more-threads", threads, threads, 1024),
               samples = options.whole("samples", 9, 1, 1000);
     const double budget = options.number("budget-s", 1, 0, 600);
     options.finish();

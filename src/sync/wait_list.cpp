@@ -348,8 +348,17 @@ context *wait_list::take_out(waiter &w, bool expired) noexcept {
 waiter *wait_list::take_all() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
     if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
-    waiter *calls = nullptr, **last_call = &calls;
+    waiter *calls = nullptr;
     lock_.lock();
+    context *first = take_everybody(calls);
+    lock_.unlock();
+    core::unblock_all(first);
+    return calls;
+}
+
+// Under the lock: the contexts, and beside them the callbacks, both linked.
+context *wait_list::take_everybody(waiter *&calls) noexcept {
+    waiter **last_call = &calls;
     context *first = first_, *last = last_;
     first_ = last_ = nullptr;
     while (waiter *w = ring_) {
@@ -364,10 +373,8 @@ waiter *wait_list::take_all() noexcept {
         }
     }
     count_.store(0, std::memory_order_relaxed);
-    lock_.unlock();
     *last_call = nullptr;
-    core::unblock_all(first);
-    return calls;
+    return first;
 }
 
 void wait_list::call_all(waiter *first) noexcept {
@@ -406,6 +413,8 @@ context *wait_list::take_one() noexcept {
 
 // Under the lock: up to n contexts, linked, of a list without callbacks.
 context *wait_list::take(std::uint32_t n) noexcept {
+    waiter *no_calls = nullptr;
+    if (n == all) return take_everybody(no_calls);
     context *first = nullptr, **last = &first;
     for (; n != 0; --n) {
         context *c = take_one();

@@ -130,6 +130,7 @@ private:
     bool block_in_place(core::waiter &place, ready_fn ready, void *arg) noexcept;
     core::context *take_one() noexcept;
     core::context *take(std::uint32_t n) noexcept;
+    core::context *take_everybody(core::waiter *&calls) noexcept;
     core::context *take_out(core::waiter &w, bool expired) noexcept;
     core::context *take_out(core::context *c) noexcept;
     friend struct list_interruption;

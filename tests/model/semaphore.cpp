@@ -1,5 +1,5 @@
-// Semaphore: src/sync/semaphore.hpp, and its destruction by whoever acquires last. Two contexts acquire
-// once, one of them with a deadline that passes when the search says so; a third releases. Waiting is the wait list's
+// Semaphore: src/sync/semaphore.hpp, and its destruction by whoever acquires last. Two contexts acquire once, one of
+// them with a deadline that passes when the search says so; a third releases. Waiting is the wait list's
 // (wait_list.cpp: wait_list_change) and stands here as a condition variable that wakes one.
 #include "checker.hpp"
 
@@ -10,8 +10,9 @@ enum bug { none, acquire_relaxed, release_relaxed, release_looks_first, wakes_no
 
 struct semaphore : rl::test_suite<semaphore, 3> {
     static constexpr unsigned one_waiter = 0x100, value = 0xff;
-    atomic<unsigned> state_, held_, over,
-        left; // held_: the list's lock, of a releaser; over: every deadline has passed
+    atomic<unsigned> state_, left;
+    atomic<unsigned> held_; // the list's lock, by a releaser
+    atomic<unsigned> over;  // every deadline has passed
     rl::mutex waiting;
     rl::condition_variable woken;
     var<int> payload, object; // object: the semaphore's memory, which somebody may reuse

@@ -67,6 +67,14 @@ class Sessions(SessionCase):
         self.assertEqual((outcome.values, outcome.failures), ([], []))
         self.assertEqual(said, ["  row comity: its program is not built"])
 
+    def test_a_preparation_that_fails_is_said(self):
+        said = []
+        case = Case("row", "a row", "group", "/prog", contenders=("comity",), sampled=False, prepared_by="comity")
+        made = Session(Settings(Path("/build/bench"), repeats=3, patience=0), {"comity": SUBJECT}, said.append)
+        with mock.patch.object(session, "run_program", lambda *_: Run(failure="no end")), mock.patch.object(Path, "exists", lambda path: True):
+            made.measure([case])
+        self.assertEqual(said[0], "  row: comity could not prepare it: no end")
+
     def test_what_is_run_is_said_as_it_begins(self):
         said = []
         made = Session(Settings(Path("/build/bench"), repeats=3, patience=0), {"comity": SUBJECT}, lambda text: None, said.append)
