@@ -11,7 +11,7 @@ from .report import Results, judged_values
 COLOURS = {"libgomp-default": "#b8b8b8", "libomp": "#e08a2e", "clang-libomp": "#f0c08a", "bolt": "#6a9f58", "comity": "#1f5fa8",
            "comity-preload": "#86b4e3", "comity-clang": "#5b8fc9"}
 MARKERS = "osD^vPXp<>"  # beside the colours, for those who do not see them
-TIMES = ("us", "ns", "seconds")  # metrics that a ratio of says how many times faster
+TIMES = ("µs", "ns", "s")  # units that a ratio of says how many times faster
 LIBRARY_COLOURS = {"comity-pair": "#86b4e3", "pthread": "#555555", "boost_fiber": "#8c6bb1", "tbb": "#2a9d8f", "libgomp": "#b8b8b8",
                    "libomp": "#e08a2e", "rayon": "#c0504d", "go": "#4bacc6", "argobots": "#6a9f58", "argobots-deques": "#a5c99a", "massivethreads": "#9bbb59",
                    "qthreads": "#7f6084", "libfork": "#d4a017"}
@@ -21,7 +21,7 @@ def speedups(suite: Suite, names: Sequence[str], results: Results) -> List[Tuple
     """(title, {contender: baseline's median over its own}) of the rows that the baseline could run and that count in time."""
     rows = []
     for case in suite.cases:
-        if case.name not in results or case.metric not in TIMES:
+        if case.name not in results or case.unit not in TIMES:
             continue
         values = judged_values(results[case.name])
         if suite.baseline not in values:

@@ -2,6 +2,7 @@
 import json
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 import harness_path  # noqa: F401
@@ -87,6 +88,11 @@ class Tables(unittest.TestCase):
 
     def test_the_plot_shows_the_baselines_time_over_each(self):
         self.assertEqual(speedups(SUITE, ["comity"], results()), [("nested 8×8", {"comity": 200.0})])
+
+    def test_the_plot_shows_rows_of_times_whatever_the_record_calls_them(self):
+        for metric, unit, shown in (("us_4", "µs", 1), ("seconds_more", "s", 1), ("kernel_threads", "", 0)):
+            suite = replace(SUITE, cases=[replace(CASE, metric=metric, unit=unit)])
+            self.assertEqual(len(speedups(suite, ["comity"], results())), shown, metric)
 
 
 class ContenderTables(unittest.TestCase):
