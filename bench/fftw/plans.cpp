@@ -1,13 +1,15 @@
 // Thesis of Iwasaki, section 5.2.2: the kernels of figures 5.5 and 5.9 with FFTW and its OpenMP library. Either one
 // three-dimensional plan of several threads, or an outer loop over `count` two-dimensional transforms, each by one plan
 // of several threads. FFTW opens a region of that many threads in each step, and for some steps one in another.
-//   plans --dimensions 2|3 [--n N] [--count C] [--outer O] [--threads T] [--samples S --sample-ms M --budget-s B]
+//   plans --dimensions 2|3 [--n N] [--count C] [--outer O] [--threads T] [--plannings P]
+//         [--samples S --sample-ms M --budget-s B]
 // Plans of 1, 2, 4 and so on up to T threads are executed in turns, for what disturbs the machine should disturb all.
 //
 // What is measured should be the runtime and not the planner's luck, for it measures, too, and what it finds takes up
 // to a third longer the next time. Plans are made as there, patiently, and those for the outer loop in a region; but
 // several times, and the fastest of them is taken. The first run keeps what FFTW knows of that ("wisdom") beside the
 // program, and all later ones, whatever runtime answers them, execute the same plan. As there no third level is active.
+// With `--plannings 0` FFTW estimates instead and nothing is kept: at once, but no plan to measure by.
 #include <fftw3.h>
 #include <omp.h>
 
@@ -32,13 +34,12 @@ struct free_by_fftw {
 using buffer = std::unique_ptr<fftw_complex[], free_by_fftw>;
 
 struct request {
-    int dimensions, n, count, outer;
+    int dimensions, n, count, outer, plannings;
 
     std::size_t points() const { return static_cast<std::size_t>(std::llround(std::pow(n, dimensions))); }
 };
 
 constexpr double longest_planning_s = 60; // a runtime with slow nested regions would plan for a quarter of an hour
-constexpr int plannings = 5;
 
 // The same for every compiler's program.
 std::string wisdom_file(const std::string &program, const request &asked, int threads) {
@@ -55,7 +56,8 @@ fftw_plan make_plan(const request &asked, int threads, fftw_complex *in, fftw_co
 #pragma omp single
     {
         omp_set_num_threads(threads);
-        plan = fftw_plan_dft(asked.dimensions, sizes.data(), in, out, FFTW_BACKWARD, FFTW_PATIENT);
+        plan = fftw_plan_dft(asked.dimensions, sizes.data(), in, out, FFTW_BACKWARD,
+                             asked.plannings > 0 ? FFTW_PATIENT : FFTW_ESTIMATE);
     }
     bench::demand(plan != nullptr, "FFTW makes no plan");
     return plan;
@@ -138,10 +140,10 @@ private:
     // The one of `file`, or the fastest of some, which is kept there.
     void find_plan(plan_of &one, const std::string &file) {
         fftw_forget_wisdom(); // of other numbers of threads
-        if (fftw_import_wisdom_from_filename(file.c_str()) != 0) return plan_anew(one);
+        if (asked.plannings == 0 || fftw_import_wisdom_from_filename(file.c_str()) != 0) return plan_anew(one);
         double best = 0;
         std::unique_ptr<char, decltype(&std::free)> learned(nullptr, std::free);
-        for (int i = 0; i < plannings; ++i) {
+        for (int i = 0; i < asked.plannings; ++i) {
             fftw_forget_wisdom();
             plan_anew(one);
             fill_all();
@@ -187,6 +189,7 @@ int main(int argc, char **argv) {
     asked.n = options.whole("n", asked.dimensions == 3 ? 64 : 256, 2, 4096);
     asked.count = options.whole("count", 16, 1, 4096);
     asked.outer = options.whole("outer", 2, 1, 1024);
+    asked.plannings = options.whole("plannings", 5, 0, 1000);
     const int most = options.whole("threads", 1, 1, 1024);
     const bench::limits bounds = bench::read_limits(options);
     options.finish();
