@@ -71,23 +71,29 @@ struct counters {
 
 struct binding; // binding.hpp
 
+// What one watch has seen of a carrier in its looks.
+struct looks_seen {
+    unsigned looks = 0;         // in a row in which others waited for the context that it is with
+    unsigned same = 0;          // in a row with one context
+    std::uint64_t switches = 0; // at the last look
+    std::int64_t cpu_ns = 0;    // of the kernel thread, at the last look
+};
+
 // How far the displacement of a context from this carrier is; `step` says who writes the rest.
 struct displacement {
+    static constexpr unsigned watches = 2; // that look at carriers, each in its own time and for its own contexts
     enum class state : std::uint32_t {
-        none,    // from here on the watch
+        none,    // from here on the watches, which all look on one thread
         asked,   // the carrier, in a signal's handler
-        told,    // the watch
+        told,    // the watches
         decided, // the carrier
     };
     std::atomic<state> step{state::none};
     std::uintptr_t pc = 0, sp = 0; // where it was found
-    unsigned looks = 0;            // the watch's: for how many others have waited for the context that it is with
-    unsigned same = 0;             // the watch's: for how many it has been with one context
-    std::uint64_t switches = 0;    // the watch's
-    std::int64_t cpu_ns = 0;       // the watch's: of the kernel thread at its last look
-    sys::sleeping_call call;       // the watch's: the system call in which it was found; number -1: in none
-    bool for_others = false;       // the watch's: somebody else waits for the hart
-    // The watch's: contexts of this scheduler go wherever they are, since a time slice is over; null: only out of a
+    looks_seen seen[watches];      // by watch
+    sys::sleeping_call call;       // the watches': the system call in which it was found; number -1: in none
+    bool for_others = false;       // the watches': somebody else waits for the hart
+    // The watches': contexts of this scheduler go wherever they are, since a time slice is over; null: only out of a
     // loop.
     const sched *slice_of = nullptr;
     bool is_overdue = false; // of schedulers below it, too

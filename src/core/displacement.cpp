@@ -242,18 +242,17 @@ COMITY_UNSANITIZED bool recall_from(const carrier *k) noexcept {
 }
 
 // For how many looks in a row has the hart been with one context?
-unsigned looks_at_one(carrier *k, found with) noexcept {
-    displacement &d = k->displaced;
+unsigned looks_at_one(const carrier *k, looks_seen &by, found with) noexcept {
     const std::uint64_t switches = k->count.switches.get();
-    const bool same = with != found::nobody && switches == d.switches;
-    d.switches = switches;
-    d.same = same ? d.same + 1 : 0;
-    return d.same;
+    const bool same = with != found::nobody && switches == by.switches;
+    by.switches = switches;
+    by.same = same ? by.same + 1 : 0;
+    return by.same;
 }
 
-std::int64_t ran_since_last_look(carrier *k) noexcept {
+std::int64_t ran_since_last_look(const carrier *k, looks_seen &by) noexcept {
     const std::int64_t cpu_ns = sys::thread_cpu_ns(k->kernel_id);
-    return cpu_ns - std::exchange(k->displaced.cpu_ns, cpu_ns);
+    return cpu_ns - std::exchange(by.cpu_ns, cpu_ns);
 }
 
 // Is the slice of a context over that has been on the hart for so many looks? Of one in a scheduler below: is it the
@@ -266,27 +265,27 @@ bool is_slice_over(const carrier *k, const look_order &order, look_result &resul
 
 // One look at a thread.
 void look_at(carrier *k, const look_order &order, look_result &result, unsigned &kept) noexcept {
-    displacement &d = k->displaced;
+    looks_seen &by = k->displaced.seen[static_cast<unsigned>(order.by)];
     const bool home = k->adopted && k->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
     const found with = who_has_hart(k);
     result.home = result.home || home;
     result.runs = result.runs || with != found::nobody;
-    const unsigned same = looks_at_one(k, with);
+    const unsigned same = looks_at_one(k, by, with);
     const bool slices = order.slice.looks != 0 && with == found::another;
     if (with == found::nobody || (!home && !order.harts_missing)) {
-        d.looks = 0;
+        by.looks = 0;
         if (slices)
-            ran_since_last_look(k);
+            ran_since_last_look(k, by);
         else
-            d.cpu_ns = 0;
+            by.cpu_ns = 0;
         return;
     }
     if (recall_from(k)) return;
-    const std::int64_t ran_ns = ran_since_last_look(k);
+    const std::int64_t ran_ns = ran_since_last_look(k, by);
     if (same != 0 && ran_ns >= least_ran_ns && order.harts_missing) ++kept;
-    if (same == 0) d.looks = 0;
+    if (same == 0) by.looks = 0;
     const unsigned patience = with == found::own ? looks_at_own : 1;
-    if (++d.looks < patience) return;
+    if (++by.looks < patience) return;
     // One that sleeps needs no core, so it loses nothing.
     if (const sys::sleeping_call call = sys::call_of_sleeper(k->kernel_id); call.number >= 0)
         interrupt_sleeping(k, call, order.harts_missing);
@@ -295,7 +294,7 @@ void look_at(carrier *k, const look_order &order, look_result &result, unsigned 
     // By turns with looking for a loop: it may be one in which Comity's code is below.
     else if (slices && is_slice_over(k, order, result, same))
         end_slice(k, order.slice);
-    else if (d.looks >= patience * order.looks)
+    else if (by.looks >= patience * order.looks)
         interrupt_running(k, order.harts_missing);
 }
 

@@ -19,7 +19,11 @@ struct time_slice {
     unsigned looks = 0, overdue = 0;
 };
 
+// Who looks. Each counts its own looks: another one, with other contexts in view, may have nobody who waits.
+enum class watcher : unsigned { regions, threads };
+
 struct look_order {
+    watcher by;
     unsigned looks;     // for how many an own computation waits for its thread, and others for a context in a loop
     bool harts_missing; // others wait for a hart in vain
     time_slice slice = {};
@@ -32,7 +36,7 @@ struct look_result {
     unsigned below = 0; // harts that could be taken out of one
 };
 
-// To be called regularly, on one thread. An own computation that has waited for `looks` calls is given its thread back,
+// To be called regularly by each watch, on the timers' thread. An own computation that has waited for `looks` calls is given its thread back,
 // if the context there can be promoted. If harts are missing, every carrier that has been with one context for that
 // long, in one loop or in a sleep, gives it up, too.
 COMITY_SHARED look_result look_after_homes(const look_order &order) noexcept;

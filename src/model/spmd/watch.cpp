@@ -70,7 +70,8 @@ void look(core::timer *) noexcept {
         for (unsigned i = 0; i < n; ++i)
             waiting[i]->of->promote_member(waiting[i]); // their regions do not end before they do
     }
-    if (core::look_after_homes({looks, base().waited_for_long(stall_ns()) || found.stuck}).home || base().waited_for())
+    const bool harts_missing = base().waited_for_long(stall_ns()) || found.stuck;
+    if (core::look_after_homes({core::watcher::regions, looks, harts_missing}).home || base().waited_for())
         found.waiting = true;
     quiet = found.waiting || found.running ? 0 : quiet + 1;
     idle = found.waiting ? 0 : idle + 1;

@@ -284,7 +284,7 @@ void look(core::timer *) noexcept {
     const auto slice_looks = static_cast<unsigned>((slice_ns + look_ns - 1) / look_ns);
     static unsigned overdue = 0; // the harts take turns, however soon each time is served
     const core::time_slice slice{s, slice_looks, unserved > slice_looks ? overdue = std::max(overdue + 1, 1U) : 0};
-    const core::look_result seen = core::look_after_homes({looks_at_running, waits, slice});
+    const core::look_result seen = core::look_after_homes({core::watcher::threads, looks_at_running, waits, slice});
     if (seen.all_kept) read_without_harts();
     if (living.load(std::memory_order_relaxed) == 0) {
         watching.store(false, std::memory_order_release);    // release[posix-watching]
