@@ -36,9 +36,9 @@ struct look_result {
     unsigned below = 0; // harts that could be taken out of one
 };
 
-// To be called regularly by each watch, on the timers' thread. An own computation that has waited for `looks` calls is given its thread back,
-// if the context there can be promoted. If harts are missing, every carrier that has been with one context for that
-// long, in one loop or in a sleep, gives it up, too.
+// To be called regularly by each watch, on the timers' thread. An own computation that has waited for `looks` calls is
+// given its thread back, if the context there can be promoted. If harts are missing, every carrier that has been with
+// one context for that long, in one loop or in a sleep, gives it up, too.
 COMITY_SHARED look_result look_after_homes(const look_order &order) noexcept;
 
 // The object that this address is in is part of Comity: a context is not displaced while it executes code there. Any

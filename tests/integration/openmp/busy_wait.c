@@ -6,7 +6,8 @@
 // threads THREADS`: so many threads of the program open regions, in which all meet. `busy_wait allocating THREADS`: the
 // same, and who waits allocates and frees memory all the time, so that mostly it has the allocator's lock. `busy_wait
 // opening SECONDS`: all that have harts wait for one that loses its own on the way into an inner region, where all must
-// be within so many seconds.
+// be within so many seconds. `busy_wait follow THREADS`: in a region of another thread of the program each waits for
+// the one before it, and for all at barriers.
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -229,7 +230,32 @@ static int meet_in_regions_of_threads(int threads) {
     return atomic_load(&counted) == 2 * 2 * 2 * threads ? 0 : 1;
 }
 
+static void *follow_each_other(void *threads) {
+    for (int i = 0; i < 3; ++i) {
+        atomic_int come[64] = {0};
+#pragma omp parallel num_threads(*(int *)threads)
+        for (int step = 1; step <= 40; ++step) {
+            const int me = omp_get_thread_num();
+            while (me != 0 && atomic_load(&come[me - 1]) < step) {
+            }
+            atomic_store(&come[me], step);
+            if (step % 20 == 0) {
+#pragma omp barrier
+            }
+        }
+    }
+    return NULL;
+}
+
+static int follow_in_regions_of_a_thread(int threads) {
+    pthread_t one;
+    if (threads > 64) return 2;
+    if (pthread_create(&one, NULL, follow_each_other, &threads) != 0) return 3;
+    return pthread_join(one, NULL);
+}
+
 int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "follow") == 0) return follow_in_regions_of_a_thread(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "stranger") == 0) return wait_for_a_stranger(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "opening") == 0) return wait_for_who_is_on_the_way_in(atof(argv[2]));
     if (argc == 3 && strcmp(argv[1], "master") == 0) return wait_for_an_inner_master();
@@ -247,10 +273,9 @@ int main(int argc, char **argv) {
         sleeps = strcmp(argv[1], "sleep") == 0;
     }
     if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
-        fprintf(
-            stderr,
-            "usage: busy_wait bare|yield|sleep|stranger|master|behind|inner|inner_sleep|threads|allocating THREADS\n"
-            "       busy_wait opening SECONDS\n");
+        fprintf(stderr, "usage: busy_wait "
+                        "bare|yield|sleep|stranger|master|behind|inner|inner_sleep|threads|allocating|follow THREADS\n"
+                        "       busy_wait opening SECONDS\n");
         return 2;
     }
     const int threads = atoi(argv[2]), rounds = yields ? 200 : sleeps ? 50 : 4;
