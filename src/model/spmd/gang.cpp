@@ -6,8 +6,11 @@
 #include "core/chaos.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
+#include "model/spmd/standstills.hpp"
 #include "model/spmd/team_impl.hpp"
+#include "model/spmd/watch.hpp"
 #include "sys/message.hpp"
+#include "sys/options.hpp"
 
 #include <algorithm>
 
@@ -58,6 +61,42 @@ void team::promote_member(member *m) noexcept {
     core::promote(m->c, member_main, m);
 }
 
+// ---- Regions that would stand still
+
+namespace {
+
+standstills known_standstills;
+
+} // namespace
+
+bool team::would_stand_still(const void *code, unsigned ranks) noexcept {
+    if (!known_standstills.may_know()) return false;
+    if (!known_standstills.know(code, sys::ticks())) return false;
+    for (unsigned i = 1; i < ranks; ++i)
+        if (!core::promotable(members_[i]->c) || !core::prepare_promotion(members_[i]->c)) return false;
+    return true;
+}
+
+// All but the master's own, which keeps its hart: others may have use for that while it waits.
+void team::promote_all(unsigned ranks) noexcept {
+    is_brief_region = is_below_ = false;
+    slot::set(is_gang_, false);
+    slot::set(crowded_, false);
+    for (unsigned i = 1; i < ranks; ++i) promote_member(members_[i]);
+    keep_watch(); // the master may wait for a hart
+}
+
+// The region has ended, and ranks had to be promoted. If it stood still, those that only waited for their turn would
+// have taken as long again as the others had had before, or longer. If it was sooner, the others waited for them.
+void team::note_standstill(const void *code) noexcept {
+    constexpr unsigned times_lost = 10;
+    const std::uint64_t lost = std::uint64_t{sys::get_options().stall_ms} * 1000 * core::ticks_per_us();
+    const std::uint64_t now = sys::ticks(), stood = stood_still_at_.load(std::memory_order_relaxed);
+    if (stood != 0 && now - stood < lost) known_standstills.note(code, now, times_lost * lost);
+}
+
+// ---- Without a hart
+
 // The master of the region is promoted: it has no hart, and those that have one may be waiting for it. So all the ranks
 // are on kernel threads, and the team is no scheduler in the tree.
 void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
@@ -69,7 +108,7 @@ void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
     go_to_place(master->on, 0);
     body(arg, 0);
     join_without_hart();
-    if (generation == core::generation()) await_promoted(ranks);
+    await_promoted(ranks);
     busy = false;
     return_to_place(master);
 }
@@ -114,6 +153,7 @@ unsigned team::harts_that_come(unsigned wanted) noexcept {
 // resumes.
 void team::await_promoted(unsigned ranks) noexcept {
     any_promoted_.store(false, std::memory_order_relaxed);
+    if (generation != core::generation()) return; // they are the parent's
     for (unsigned i = 1; i < ranks; ++i) {
         member *m = members_[i];
         if (!m->promoted) continue;

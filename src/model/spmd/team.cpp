@@ -121,18 +121,25 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
     const int reported = most > 1 && is_outermost() ? static_cast<int>(most) : 0;
     if (reported) report(reported);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
-    distribute(c->on, ranks, kind);
-    if (kind == region_kind::gang)
-        run_gang_members(c->on, ranks);
-    else
-        ask_for_harts(ranks, is_guest ? std::min(most, 2U) : most);
+    const bool on_threads = kind == region_kind::cooperative && would_stand_still(known_as, ranks);
+    if (on_threads) {
+        promote_all(ranks);
+    } else {
+        distribute(c->on, ranks, kind);
+        if (kind == region_kind::gang)
+            run_gang_members(c->on, ranks);
+        else
+            ask_for_harts(ranks, is_guest ? std::min(most, 2U) : most);
+    }
     run_own_rank(ranks);
     c->on->carried ? join(c) : join_without_hart(); // without a hart it was displaced
     // The mark that the master waits, where who ended last could not take it away: he posted the master, or was
     // promoted.
     if (unfinished_.load(std::memory_order_relaxed) != 0) unfinished_.store(0, std::memory_order_relaxed);
-    if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]]
+    if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]] {
+        if (kind == region_kind::cooperative && !on_threads) note_standstill(known_as);
         await_promoted(ranks);
+    }
     c->on->carried ? leave_region(c->on) : leave_without_hart(); // also in the join: a promoted rank made it ready
     busy = false;
     return_to_place(c);

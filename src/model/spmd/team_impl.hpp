@@ -184,11 +184,12 @@ public:
     // The body of a rank has returned.
     void finish(member *m) noexcept;
 
-    // watch.cpp, under the lock of its list. Do any ranks wait for a hart? Has nothing happened in the team for so many
-    // looks, this one included? Takes one that waits, to be promoted; null: none that can be.
+    // watch.cpp, under the lock of its list. Do any ranks wait for a hart, or the master for its kernel thread? For how
+    // many looks has nothing happened in the team? Takes a rank that waits, to be promoted; null: none that can be.
     bool is_running() const noexcept { return unfinished_.load(std::memory_order_relaxed) != 0; }
     bool has_waiting() noexcept;
-    bool stands_still(unsigned for_looks) noexcept;
+    bool master_waits_at_home() const noexcept;
+    unsigned looks_without_progress() noexcept;
     member *take_waiting() noexcept;
     void promote_member(member *m) noexcept;
     // The context, on the calling hart, is about to be promoted; false: it cannot be.
@@ -250,7 +251,8 @@ public:
     static constexpr std::uint32_t longest_pace = 64; // times hand_over_: what takes longer is no different
     std::atomic<std::uint32_t> pace_[slot::codes];
     std::uint32_t hand_over_ = 0;
-    std::atomic<bool> any_promoted_{false}; // in this region
+    std::atomic<bool> any_promoted_{false};        // in this region
+    std::atomic<std::uint64_t> stood_still_at_{0}; // when (ticks) the watch saw that last
     // How often ranks of a nested team do not give way to the master, and how often they did not the last time: it was
     // in vain. By who opens a barrier.
     std::atomic<std::uint8_t> give_way_pauses_{0}, give_way_pause_{0};
@@ -286,6 +288,9 @@ private:
     static void note_promotion(member *m) noexcept; // prepared
     static void place_promoted(const member *m) noexcept;
     void await_promoted(unsigned ranks) noexcept;
+    bool would_stand_still(const void *code, unsigned ranks) noexcept;
+    void promote_all(unsigned ranks) noexcept;
+    void note_standstill(const void *code) noexcept;
     std::uint64_t progress() const noexcept;
     member *promotable_member(const context *c) noexcept;
     bool is_below_root(const context *c) const noexcept;

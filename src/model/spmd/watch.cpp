@@ -41,9 +41,12 @@ unsigned take_stalled(member **out, unsigned most, findings &found) noexcept {
     for (team *t = teams; t; t = t->next_known) {
         if (t->generation != core::generation()) continue;
         found.running = found.running || t->is_running();
-        if (!t->has_waiting()) continue; // a master may wait for a hart when all others have ended
-        found.waiting = true;
-        if (!t->stands_still(looks)) continue;
+        const bool waiting = t->has_waiting(); // a master may wait for a hart when all others have ended
+        if (!waiting && !t->master_waits_at_home()) continue;
+        found.waiting = found.waiting || waiting;
+        const unsigned still = t->looks_without_progress();
+        if (still + 1 >= looks) t->stood_still_at_.store(sys::ticks(), std::memory_order_relaxed);
+        if (!waiting || still < looks) continue;
         while (n < most && (out[n] = t->take_waiting())) ++n;
         if (n < most && t->has_waiting()) found.stuck = true; // no rank of Comity's
     }
@@ -153,14 +156,16 @@ std::uint64_t team::progress() const noexcept {
     return home ? mix(sum, home->count.switches.get()) : sum;
 }
 
-bool team::stands_still(unsigned for_looks) noexcept {
+bool team::master_waits_at_home() const noexcept {
+    const carrier *home = master_home_.load(std::memory_order_relaxed);
+    return is_running() && home && home->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
+}
+
+unsigned team::looks_without_progress() noexcept {
     const std::uint64_t now = progress();
-    if (now != last_progress_) {
-        last_progress_ = now;
-        still_ = 0;
-        return false;
-    }
-    return ++still_ >= for_looks;
+    still_ = now == last_progress_ ? still_ + 1 : 0;
+    last_progress_ = now;
+    return still_;
 }
 
 // A rank that has not started, or one that could go on; null: none that could do so on a kernel thread of its own.

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int yields, sleeps;
@@ -230,12 +231,13 @@ static int meet_in_regions_of_threads(int threads) {
     return atomic_load(&counted) == 2 * 2 * 2 * threads ? 0 : 1;
 }
 
-static void *follow_each_other(void *threads) {
-    for (int i = 0; i < 3; ++i) {
-        atomic_int come[64] = {0};
-#pragma omp parallel num_threads(*(int *)threads)
+// Stores who was on which kernel thread at the end.
+static void follow_in_a_region(int threads, long *kernel_thread) {
+    atomic_int come[64] = {0};
+#pragma omp parallel num_threads(threads)
+    {
+        const int me = omp_get_thread_num();
         for (int step = 1; step <= 40; ++step) {
-            const int me = omp_get_thread_num();
             while (me != 0 && atomic_load(&come[me - 1]) < step) {
             }
             atomic_store(&come[me], step);
@@ -243,7 +245,13 @@ static void *follow_each_other(void *threads) {
 #pragma omp barrier
             }
         }
+        kernel_thread[me] = syscall(SYS_gettid);
     }
+}
+
+static void *follow_each_other(void *threads) {
+    long kernel_thread[64];
+    for (int i = 0; i < 3; ++i) follow_in_a_region(*(int *)threads, kernel_thread);
     return NULL;
 }
 
@@ -254,7 +262,21 @@ static int follow_in_regions_of_a_thread(int threads) {
     return pthread_join(one, NULL);
 }
 
+static int follow_again(int threads) {
+    long kernel_thread[64];
+    if (threads > 64) return 2;
+    for (int i = 0; i < 2; ++i) follow_in_a_region(threads, kernel_thread);
+    for (int i = 0; i < threads; ++i)
+        for (int k = 0; k < i; ++k)
+            if (kernel_thread[i] == kernel_thread[k]) {
+                fprintf(stderr, "busy_wait: %d and %d shared kernel thread %ld\n", i, k, kernel_thread[i]);
+                return 1;
+            }
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "again") == 0) return follow_again(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "follow") == 0) return follow_in_regions_of_a_thread(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "stranger") == 0) return wait_for_a_stranger(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "opening") == 0) return wait_for_who_is_on_the_way_in(atof(argv[2]));
@@ -273,9 +295,10 @@ int main(int argc, char **argv) {
         sleeps = strcmp(argv[1], "sleep") == 0;
     }
     if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
-        fprintf(stderr, "usage: busy_wait "
-                        "bare|yield|sleep|stranger|master|behind|inner|inner_sleep|threads|allocating|follow THREADS\n"
-                        "       busy_wait opening SECONDS\n");
+        fprintf(stderr,
+                "usage: busy_wait "
+                "bare|yield|sleep|stranger|master|behind|inner|inner_sleep|threads|allocating|follow|again THREADS\n"
+                "       busy_wait opening SECONDS\n");
         return 2;
     }
     const int threads = atoi(argv[2]), rounds = yields ? 200 : sleeps ? 50 : 4;
