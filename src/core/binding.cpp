@@ -15,6 +15,7 @@
 namespace comity::core {
 
 std::atomic<bool> harts_are_bound{false};
+std::atomic<bool> threads_are_bound{false};
 
 namespace {
 
@@ -30,7 +31,6 @@ struct place {
 std::atomic<place *> places{nullptr}; // one for each hart, made with the first binding, under making
 spinlock making;
 std::atomic<bool> complained{false};
-std::atomic<bool> threads_are_bound{false}; // some was sent somewhere by itself; never false again
 
 place *get_places() noexcept { return places.load(std::memory_order_acquire); } // acquire[places]
 

@@ -24,6 +24,8 @@ struct binding : sys::in_own_memory {
 
 // Some hart is or was bound; never false again.
 extern std::atomic<bool> harts_are_bound;
+// Some thread was sent somewhere by itself; never false again.
+extern std::atomic<bool> threads_are_bound;
 
 // At the start.
 void start_binding(unsigned harts, sys::bind_choice what) noexcept;

@@ -89,6 +89,7 @@ bool parker::spin_idle(const hart *own) noexcept {
             looked = now;
             if (base().is_idle(own)) idle_at = now;
             if (now - idle_at > grant_us * ticks_per_us()) return false;
+            if (threads_are_bound.load(std::memory_order_relaxed)) sys::yield_kernel_thread();
         }
         if (spent >= next_look) {
             if (sys::are_cores_short()) return false;
