@@ -147,6 +147,30 @@ bool team::may_take(const carrier *k, unsigned rank) const noexcept {
     return true;
 }
 
+// A hart that has found nothing goes where a rank of this region's may need it and no other hart is, but the master's:
+// that one is at others' places only until somebody comes for them. The kernel may have put it where the master runs.
+// True: it has gone, and looks again, for from now on ranks of its place are left to it.
+bool team::take_place(carrier *k) noexcept {
+    const unsigned own = static_cast<unsigned>(k->carried->id), masters = entered_at_.load(std::memory_order_relaxed);
+    place_table *table = places_.load(std::memory_order_acquire); // acquire[team-places]
+    if (k->adopted || !table || (k->bound && k->bound->place != 0)) return false;
+    const auto is_taken = [&](unsigned place) {
+        for (unsigned i = 0; i < base().hart_count(); ++i)
+            if (i != own && i != masters && slots_[i].present.load(std::memory_order_relaxed) &&
+                slots_[i].place.load(std::memory_order_relaxed) == place)
+                return true;
+        return false;
+    };
+    for (unsigned rank = 1; rank < table->room; ++rank) {
+        const unsigned place = table->of_rank()[rank].load(std::memory_order_relaxed);
+        if (place == 0 || is_taken(place)) continue;
+        slots_[own].place.store(place, std::memory_order_relaxed);
+        run_at(k, place);
+        return true;
+    }
+    return false;
+}
+
 bool team::has_ranks_for(const carrier *k) const noexcept {
     const unsigned harts = base().hart_count(), own = static_cast<unsigned>(k->carried->id);
     for (unsigned i = 0; i < harts; ++i) {

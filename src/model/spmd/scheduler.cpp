@@ -387,6 +387,7 @@ void team::step(carrier *k, bool child_first) noexcept {
             if (context *c = pop_standby(k, standby_end::in_vain)) core::resume(k, c);
             enter_child(k);
             if (parent != &base()) break;
+            if (is_bound() && take_place(k)) continue;
             const outcome o = linger(k);
             if (o == outcome::leave) break;
             insists = o == outcome::insist || is_bound();

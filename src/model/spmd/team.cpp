@@ -177,12 +177,14 @@ void team::enter_region(carrier *k) noexcept {
         core::register_sched(this, &team_callbacks);
         hooks = &team_hooks;
     }
-    slots_[k->carried->id].set_present(true);
+    const auto own = static_cast<unsigned>(k->carried->id);
+    if (entered_at_.load(std::memory_order_relaxed) != own) entered_at_.store(own, std::memory_order_relaxed);
+    slots_[own].set_present(true);
     const team *up = around();
     if (const bool is = !lingering && !up && parent != &base(); is_guest != is) is_guest = is; // harts read it
     below_ = up ? up->below_ + 1 : 0;
     top_ = up ? up->top_ : this;
-    if (!up) slots_[k->carried->id].set_inside(true);
+    if (!up) slots_[own].set_inside(true);
 }
 
 void team::leave_region(carrier *k) noexcept {
@@ -230,7 +232,7 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
     sharers_ = std::max(here, 2U);
     slot::set(is_gang_, is_gang);
     slot::set(crowded_, ranks > base().hart_count());
-    is_brief_region = !is_gang && is_brief(ranks - 1);
+    is_brief_region = !is_gang && !is_bound() && is_brief(ranks - 1); // to go to another place takes longer
     const std::uint64_t none = slot::no_ranks_of(++regions_, code_) | (is_brief_region ? slot::brief : 0);
     unsigned end = ranks;
     if (is_tree && !is_brief_region && here > 1 && !(is_gang && is_bound())) { // not all harts may take bound ranks
@@ -238,7 +240,7 @@ void team::distribute(carrier *k, unsigned ranks, region_kind kind) noexcept {
             dealt_region_ = regions_;
             return call_.store(none | slot::spread, std::memory_order_release); // release[team-call]
         }
-        end = deal(own, ranks, none, is_gang);
+        end = is_bound() ? deal_by_place(own, ranks, none) : deal(own, ranks, none, is_gang);
     } else {
         call_nobody();
     }
@@ -291,7 +293,7 @@ unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gan
         bool is_dealt = false;
         if (share != 0 || (is_spread && may_be_old)) {
             // Not empty: its hart has already stolen from a slot that was filled before.
-            const bool is_done = r != slot::stealing && slot::begin(r) >= slot::end(r) &&
+            const bool is_done = slot::is_empty(r) &&
                                  s.range.compare_exchange_strong(r, share ? slot::part(none, end - share, end) : none,
                                                                  std::memory_order_acq_rel); // acq_rel[team-ranks]
             is_clean = is_clean && is_done;
@@ -305,6 +307,60 @@ unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gan
         dealt_by_ = by;
     }
     return end;
+}
+
+// The same for bound ranks, each run of those that have one place to the harts that are there. Where nobody is, a hart
+// comes from a place at which this region has no ranks.
+unsigned team::deal_by_place(unsigned by, unsigned ranks, std::uint64_t none) noexcept {
+    call_nobody();
+    dealt_ranks_ = 0;
+    unsigned end = ranks;
+    while (end > 1) {
+        const unsigned place = place_of(end - 1);
+        unsigned first = end - 1;
+        while (first > 1 && place_of(first - 1) == place) --first;
+        unsigned sharers = slots_[by].place.load(std::memory_order_relaxed) == place ? 1 : 0;
+        slot *to = hart_at(by, place, sharers);
+        if (!to) to = hart_elsewhere(by, end, sharers);
+        if (!to) break;
+        const unsigned begin = end - std::max((end - first) / sharers, 1U);
+        std::uint64_t r = to->range.load(std::memory_order_relaxed);
+        if (!to->range.compare_exchange_strong(r, slot::part(none, begin, end),
+                                               std::memory_order_acq_rel)) // acq_rel[team-ranks]
+            break;
+        end = begin;
+    }
+    return end;
+}
+
+// One that is there, but the master's own, and has no ranks; `count` is raised by how many there are.
+slot *team::hart_at(unsigned by, unsigned place, unsigned &count) noexcept {
+    slot *found = nullptr;
+    for (unsigned i = 0; i < base().hart_count(); ++i) {
+        slot &s = slots_[i];
+        if (i == by || s.place.load(std::memory_order_relaxed) != place || !s.present.load(std::memory_order_relaxed) ||
+            !slot::is_empty(s.range.load(std::memory_order_relaxed)))
+            continue;
+        found = &s;
+        ++count;
+    }
+    return found;
+}
+
+// One that is at no place of ranks below `end`.
+slot *team::hart_elsewhere(unsigned by, unsigned end, unsigned &count) noexcept {
+    for (unsigned i = 0; i < base().hart_count(); ++i) {
+        slot &s = slots_[i];
+        if (i == by || !s.present.load(std::memory_order_relaxed) ||
+            !slot::is_empty(s.range.load(std::memory_order_relaxed)))
+            continue;
+        unsigned rank = 0;
+        while (rank < end && place_of(rank) != s.place.load(std::memory_order_relaxed)) ++rank;
+        if (rank < end) continue;
+        ++count;
+        return &s;
+    }
+    return nullptr;
 }
 
 // A region that could use more harts than are here asks for them at its start: nobody knows how long it will be, nobody

@@ -84,6 +84,7 @@ struct alignas(64) slot {
     static std::uint32_t begin(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r) & 0xffff; }
     static std::uint32_t end(std::uint64_t r) noexcept { return static_cast<std::uint32_t>(r >> 16) & 0xffff; }
     static std::uint32_t count(std::uint64_t r) noexcept { return begin(r) < end(r) ? end(r) - begin(r) : 0; }
+    static bool is_empty(std::uint64_t r) noexcept { return r != stealing && begin(r) >= end(r); }
     // Other ranks of the same region as r's.
     static std::uint64_t part(std::uint64_t r, std::uint32_t b, std::uint32_t e) noexcept {
         return (r & ~std::uint64_t{0xffffffff}) | std::uint64_t{e} << 16 | b;
@@ -242,6 +243,7 @@ public:
     std::atomic<bool> bound_{false};                // its ranks have places; written by the master between regions
     std::atomic<bool> crowded_{false};              // the last region had more ranks than harts; by the master
     std::atomic<place_table *> places_{nullptr};    // made by the master, or by a rank that binds itself
+    std::atomic<unsigned> entered_at_{0};           // the slot of the hart that the master had at the region's begin
     core::spinlock ready_lock_;
     context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
     std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
@@ -306,6 +308,9 @@ private:
     std::uint64_t latest_region(const slot &s) const noexcept;
     bool deals_as_before(unsigned by, unsigned ranks) const noexcept;
     unsigned deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gang) noexcept;
+    unsigned deal_by_place(unsigned by, unsigned ranks, std::uint64_t none) noexcept;
+    slot *hart_at(unsigned by, unsigned place, unsigned &count) noexcept;
+    slot *hart_elsewhere(unsigned by, unsigned end, unsigned &count) noexcept;
     bool has_ranks() const noexcept;
     bool has_calls(carrier *k) noexcept;
     bool each_has_a_hart(const carrier *k) const noexcept;
@@ -330,6 +335,7 @@ private:
     static void send_back(context *c) noexcept;
     void free_tables() noexcept;
     bool may_take(const carrier *k, unsigned rank) const noexcept;
+    bool take_place(carrier *k) noexcept;
     bool has_ranks_for(const carrier *k) const noexcept;
     context *ready_for(const carrier *k, context *&before) const noexcept;
     bool has_ready_for(const carrier *k) noexcept;

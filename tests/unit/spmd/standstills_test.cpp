@@ -50,7 +50,8 @@ TEST(standstills, one_that_comes_again_late_is_like_the_first) {
 
 TEST(standstills, another_code_in_its_place_begins_anew) {
     standstills known;
-    const auto far = reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(&code[0]) + (std::uintptr_t{1} << 20));
+    const auto far =
+        reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(&code[0]) + (std::uintptr_t{1} << 20));
     known.note(&code[0], 1000, shortest);
     known.note(far, 1001, shortest);
     EXPECT_FALSE(known.know(&code[0], 1001));
