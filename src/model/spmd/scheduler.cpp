@@ -441,7 +441,7 @@ team::outcome team::linger(carrier *k) noexcept {
             looked = now;
         }
         if (now - from > most) return outcome::leave;
-        if (i % 32 == 0 && is_bound()) sys::yield_kernel_thread();
+        if (i % 1024 == 0 && is_bound()) sys::yield_kernel_thread(); // to a rank that was sent here
         if (i % 32 == 0 && seen == 0 && nap_if_cores_are_short(k, now)) from = sys::ticks();
     }
 }
