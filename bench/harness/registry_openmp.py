@@ -15,19 +15,24 @@ CONSTRUCTS = {"parallel": "parallel", "parallel-for": "parallel for", "reduction
               "critical": "critical", "lock": "lock and unlock", "ordered": "ordered", "atomic": "atomic"}
 
 
-def _construct(word: str, title: str, workers: int) -> Case:
+BOUND = ("parallel", "for", "barrier")  # measured with threads bound to places, too
+
+
+def _construct(word: str, title: str, workers: int, bound: bool = False) -> Case:
     # No runtime is called for an atomic addition: there is nothing to win, and what differs is chance.
     limit = 1.05 if word == "atomic" else 1
-    return Case(f"omp-{word}-of-{workers}", f"{title}, {workers} threads", "What a construct costs beyond its work (nanoseconds)",
+    return Case(f"omp-{word}-of-{workers}" + ("-bound" if bound else ""), f"{title}, {workers} threads" + (", bound" if bound else ""), "What a construct costs beyond its work (nanoseconds)",
                 "ompsync/overhead", ["--construct", word, "--workers", str(workers), "--budget-s", "0.3"],
                 ["libgomp", "libomp", "comity", "comity-clang"], "ns", "ns", [Bar("ratio_at_most", limit, PEERS)], sampled=False,
-                quick=["--samples", "3"], timeout=30)
+                quick=["--samples", "3"], timeout=30, environment={"OMP_PROC_BIND": "close"} if bound else {})
 
 
 OMPSYNC_SUITE = Suite(
-    "ompsync", "OpenMP constructs", [_construct(word, title, workers) for workers in (2, 8) for word, title in CONSTRUCTS.items()],
+    "ompsync", "OpenMP constructs",
+    [_construct(word, title, workers, bound) for workers in (2, 8) for word, title in CONSTRUCTS.items() for bound in (False, True)
+     if not bound or word in BOUND],
     explanation="As in the EPCC suite: the time of 800 constructs with a delay of some 50 ns in each, less that of the delays. What is met by the "
-    "whole team is counted once, critical, lock, atomic and ordered once for each time that a thread passes. With *libomp* the better of both "
+    "whole team is counted once, critical, lock, atomic and ordered once for each time that a thread passes. Rows *bound* have `OMP_PROC_BIND=close`. With *libomp* the better of both "
     "compilers' binaries; clang's on Comity has a column of its own. The bar: no more than the better of the two others. "
     "Tasks, taskwait, taskgroup, taskloop and depend are in the section *OpenMP tasks*.")
 

@@ -82,12 +82,14 @@ void bind_ranks(team *t, const unsigned *places) noexcept {
     if (!places && !t->places_.load(std::memory_order_relaxed)) return;
     place_table *table = t->make_table(t->last_size);
     bool any = false;
-    for (unsigned i = 0; i < t->last_size; ++i) {
-        table->of_rank()[i].store(places ? places[i] : 0, std::memory_order_relaxed);
-        any |= places && places[i] != 0;
+    for (unsigned i = 0; i < t->last_size; ++i) { // harts read it in each region, so what is the same is left alone
+        const unsigned place = places ? places[i] : 0;
+        if (auto &at = table->of_rank()[i]; at.load(std::memory_order_relaxed) != place)
+            at.store(place, std::memory_order_relaxed);
+        any |= place != 0;
     }
-    t->bound_.store(any, std::memory_order_relaxed);
-    if (any) ranks_are_bound.store(true, std::memory_order_relaxed);
+    slot::set(t->bound_, any);
+    if (any) slot::set(ranks_are_bound, true);
 }
 
 bool bind_this_rank(unsigned place) noexcept {

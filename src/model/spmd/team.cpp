@@ -325,9 +325,9 @@ unsigned team::deal_by_place(unsigned by, unsigned ranks, std::uint64_t none) no
         if (!to) break;
         const unsigned begin = end - std::max((end - first) / sharers, 1U);
         std::uint64_t r = to->range.load(std::memory_order_relaxed);
-        if (!to->range.compare_exchange_strong(r, slot::part(none, begin, end),
-                                               std::memory_order_acq_rel)) // acq_rel[team-ranks]
-            break;
+        if (!slot::is_empty(r) || !to->range.compare_exchange_strong(r, slot::part(none, begin, end),
+                                                                     std::memory_order_acq_rel)) // acq_rel[team-ranks]
+            break; // its hart has stolen from the slot that was filled before
         end = begin;
     }
     return end;
