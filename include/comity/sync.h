@@ -8,7 +8,8 @@
  * count_down), which may be called in callbacks. "Where: any" is any thread and any context.
  *
  * Those that wait with a deadline (comity_now, comity_deadline_in) return 0, or ETIMEDOUT when it has passed; one that
- * has passed before the call is not an error: then they take what is to be had at once. They never return early.
+ * has passed before the call is not an error: then they take what is to be had at once, and else let others run on the
+ * hart before they look a last time. They never return early.
  *
  * The waits for conditions, semaphores, latches, events, eventuals and futures, timed or not, are cancellation points
  * (comity/thread.h): a request that is there before the call, or comes while it waits, ends the thread there; what was

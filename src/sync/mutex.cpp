@@ -1,6 +1,7 @@
 #include "sync/mutex.hpp"
 
 #include "core/chaos.hpp"
+#include "core/sched.hpp"
 #include "sync/lock_spin.hpp"
 #include "sys/clock.hpp"
 #include "sys/message.hpp"
@@ -34,6 +35,12 @@ void mutex::spin(bool &awake) noexcept {
             state_.compare_exchange_strong(s, s | woken, std::memory_order_relaxed))
             awake = true;
     } while (spin.again());
+}
+
+// The deadline has passed before: as wait_list::look_late.
+bool mutex::lock_late() noexcept {
+    (void)core::let_others_run();
+    return try_lock();
 }
 
 bool mutex::lock_slow(std::int64_t deadline) noexcept {

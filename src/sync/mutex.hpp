@@ -29,7 +29,7 @@ public:
     }
     // The same until a deadline (sys::now_ns); false: it has passed, and the mutex is not the caller's.
     [[nodiscard]] bool lock_until(std::int64_t deadline) noexcept {
-        return try_lock() || (sys::now_ns() < deadline && lock_slow(deadline));
+        return try_lock() || (sys::now_ns() < deadline ? lock_slow(deadline) : lock_late());
     }
     // The others never switch.
     bool try_lock() noexcept;
@@ -59,6 +59,7 @@ private:
             lock_slow(sys::no_deadline);
     }
     bool lock_slow(std::int64_t deadline) noexcept;
+    bool lock_late() noexcept;
     void unlock_slow() noexcept;
     void spin(bool &awake) noexcept;
     bool wait_for_permit(std::int64_t deadline) noexcept;

@@ -136,6 +136,7 @@ private:
     friend struct list_interruption;
     bool wait_in_kernel(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     static bool poll(ready_fn ready, void *arg, std::int64_t deadline) noexcept;
+    static bool look_late(ready_fn ready, void *arg) noexcept;
     static bool spin(core::context *c, ready_fn ready, void *arg, std::int64_t deadline) noexcept;
     static void block(waiting &w) noexcept;
     static bool enqueue(const waiting &w) noexcept;
