@@ -70,8 +70,7 @@ standstills known_standstills;
 } // namespace
 
 bool team::would_stand_still(const void *code, unsigned ranks) noexcept {
-    if (!known_standstills.may_know()) return false;
-    if (!known_standstills.know(code, sys::ticks())) return false;
+    if (!known_standstills.may_know() || !known_standstills.expects(code, ranks)) return false;
     for (unsigned i = 1; i < ranks; ++i)
         if (!core::promotable(members_[i]->c) || !core::prepare_promotion(members_[i]->c)) return false;
     return true;
@@ -83,16 +82,17 @@ void team::promote_all(unsigned ranks) noexcept {
     slot::set(is_gang_, false);
     slot::set(crowded_, false);
     for (unsigned i = 1; i < ranks; ++i) promote_member(members_[i]);
-    keep_watch(); // the master may wait for a hart
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
+    keep_watch();                                        // the master may wait for a hart
 }
 
-// The region has ended, and ranks had to be promoted. If it stood still, those that only waited for their turn would
-// have taken as long again as the others had had before, or longer. If it was sooner, the others waited for them.
-void team::note_standstill(const void *code) noexcept {
-    constexpr unsigned times_lost = 10;
+// The region has ended, and ranks had to be promoted. If it stood still, ranks that only waited for their turn would
+// have taken about as long as those that they waited for. If it was much sooner, the others waited for them.
+void team::note_standstill(const void *code, unsigned ranks) noexcept {
+    const std::uint64_t stood = stood_still_at_.exchange(0, std::memory_order_relaxed);
     const std::uint64_t lost = std::uint64_t{sys::get_options().stall_ms} * 1000 * core::ticks_per_us();
-    const std::uint64_t now = sys::ticks(), stood = stood_still_at_.load(std::memory_order_relaxed);
-    if (stood != 0 && now - stood < lost) known_standstills.note(code, now, times_lost * lost);
+    if (generation == core::generation() && stood != 0 && sys::ticks() - stood < lost / 2)
+        known_standstills.note(code, ranks);
 }
 
 // ---- Without a hart

@@ -8,6 +8,7 @@
 #include "model/spmd/team_impl.hpp"
 #include "sys/message.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <new>
@@ -63,9 +64,9 @@ place_table *team::make_table(unsigned ranks) noexcept {
     place_table *t = places_.load(std::memory_order_relaxed);
     if (t && t->room >= ranks) return t;
     const unsigned room = std::bit_ceil(ranks < 16 ? 16 : ranks);
-    void *memory = std::calloc(1, sizeof(place_table) + room * sizeof(std::atomic<unsigned>));
+    void *memory = std::calloc(1, sizeof(place_table) + room * (sizeof(std::atomic<unsigned>) + sizeof(unsigned)));
     if (!memory) sys::fatal("binding threads to places", "no memory");
-    auto *made = new (memory) place_table{t, room};
+    auto *made = new (memory) place_table{t, room, ranks};
     for (unsigned i = 0; t && i < t->room; ++i)
         made->of_rank()[i].store(t->of_rank()[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
     if (places_.compare_exchange_strong(t, made, std::memory_order_acq_rel)) return made; // acq_rel[team-places]
@@ -81,6 +82,8 @@ void team::free_tables() noexcept {
 void bind_ranks(team *t, const unsigned *places) noexcept {
     if (!places && !t->places_.load(std::memory_order_relaxed)) return;
     place_table *table = t->make_table(t->last_size);
+    if (table->ranks.load(std::memory_order_relaxed) != t->last_size)
+        table->ranks.store(t->last_size, std::memory_order_relaxed);
     bool any = false;
     for (unsigned i = 0; i < t->last_size; ++i) { // harts read it in each region, so what is the same is left alone
         const unsigned place = places ? places[i] : 0;
@@ -111,6 +114,13 @@ unsigned team::place_of(unsigned rank) const noexcept {
     if (!bound_.load(std::memory_order_relaxed)) return 0;
     place_table *table = places_.load(std::memory_order_acquire); // acquire[team-places]
     return table && rank < table->room ? table->of_rank()[rank].load(std::memory_order_relaxed) : 0;
+}
+
+// Of the ranks [b, e): the first of those at its end that have one place.
+std::uint32_t team::first_at_place(std::uint32_t b, std::uint32_t e) const noexcept {
+    std::uint32_t first = e - 1;
+    while (first > b && place_of(first - 1) == place_of(first)) --first;
+    return first;
 }
 
 void team::send(carrier *k, unsigned rank) noexcept {
@@ -149,28 +159,39 @@ bool team::may_take(const carrier *k, unsigned rank) const noexcept {
     return true;
 }
 
-// A hart that has found nothing goes where a rank of this region's may need it and no other hart is, but the master's:
-// that one is at others' places only until somebody comes for them. The kernel may have put it where the master runs.
-// True: it has gone, and looks again, for from now on ranks of its place are left to it.
+// A hart that has found nothing goes where ranks of this region's may need it: to a place where no hart is, not
+// counting the master's where it has none to stay, or else where there are fewer harts than ranks. The kernel may have
+// put it where the master runs. True: it has gone, and looks again, for from now on ranks of its place are left to it.
 bool team::take_place(carrier *k) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id), masters = entered_at_.load(std::memory_order_relaxed);
     place_table *table = places_.load(std::memory_order_acquire); // acquire[team-places]
     if (k->adopted || !table || (k->bound && k->bound->place != 0)) return false;
-    const auto is_taken = [&](unsigned place) {
+    const unsigned ranks = table->ranks.load(std::memory_order_relaxed);
+    const auto harts_at = [&](unsigned place) {
+        unsigned n = place_of(0) == place ? 1 : 0; // the master's, whichever rank it carries now
         for (unsigned i = 0; i < base().hart_count(); ++i)
-            if (i != own && i != masters && slots_[i].present.load(std::memory_order_relaxed) &&
-                slots_[i].place.load(std::memory_order_relaxed) == place)
-                return true;
-        return false;
+            n += i != own && i != masters && slots_[i].present.load(std::memory_order_relaxed) &&
+                 slots_[i].place.load(std::memory_order_relaxed) == place;
+        return n;
     };
-    for (unsigned rank = 1; rank < table->room; ++rank) {
-        const unsigned place = table->of_rank()[rank].load(std::memory_order_relaxed);
-        if (place == 0 || is_taken(place)) continue;
-        slots_[own].place.store(place, std::memory_order_relaxed);
-        run_at(k, place);
-        return true;
+    const auto ranks_at = [&](unsigned place) {
+        unsigned n = 0;
+        for (unsigned rank = 0; rank < ranks; ++rank) n += place_of(rank) == place;
+        return n;
+    };
+    unsigned chosen = slots_[own].place.load(std::memory_order_relaxed); // where it was the last time
+    if (ranks_at(chosen) == 0 || harts_at(chosen) != 0) chosen = 0;
+    unsigned shared = 0;
+    for (unsigned rank = 1; rank < ranks && chosen == 0; ++rank) {
+        const unsigned place = place_of(rank), harts = harts_at(place);
+        if (harts == 0) chosen = place;
+        if (shared == 0 && harts < ranks_at(place)) shared = place;
     }
-    return false;
+    if (chosen == 0) chosen = shared;
+    if (chosen == 0) return false;
+    slots_[own].place.store(chosen, std::memory_order_relaxed);
+    run_at(k, chosen);
+    return k->bound && k->bound->place != 0;
 }
 
 bool team::has_ranks_for(const carrier *k) const noexcept {

@@ -167,8 +167,9 @@ int team::steal_from(slot &victim, slot &own, std::uint64_t &word) noexcept {
     while (slot::begin(r) < slot::end(r)) {
         const std::uint32_t b = slot::begin(r), e = slot::end(r);
         // A gang's ranks may not wait behind one another in a hart's pocket, so of those only the last is taken.
-        // Nor of those that are bound: the others may belong elsewhere.
-        const std::uint32_t middle = (r & slot::gang) || is_bound() || !is_tree ? e - 1 : b + (e - b) / 2;
+        // Of those that are bound all that have the last one's place, or they would hide the ones before from others.
+        const bool one = (r & slot::gang) || !is_tree;
+        const std::uint32_t middle = one ? e - 1 : is_bound() ? first_at_place(b, e) : b + (e - b) / 2;
         if (victim.range.compare_exchange_weak(r, slot::part(r, b, middle), std::memory_order_acq_rel,
                                                std::memory_order_acquire)) { // acq_rel[team-ranks]
             rank = static_cast<int>(middle);
@@ -411,7 +412,8 @@ team::outcome team::linger(carrier *k) noexcept {
     const std::uint64_t most = core::spin_ticks(), shortest = hand_over_ / 2,
                         longest = std::uint64_t{3} * hand_over_ * (base().hart_count() - 1),
                         capped = std::max(shortest, std::min(longest, most / 4)); // or it would leave before it looks
-    std::uint64_t from = sys::ticks(), looked = from, seen = 0, last = 0;
+    constexpr std::uint64_t yield_us = 10;
+    std::uint64_t from = sys::ticks(), looked = from, yielded = from, seen = 0, last = 0;
     for (unsigned i = 1;; ++i) {
         if (ranks_in(own) != 0 || has_calls(k)) return outcome::look;
         const std::uint64_t call = call_.load(std::memory_order_acquire); // acquire[team-call]
@@ -441,7 +443,10 @@ team::outcome team::linger(carrier *k) noexcept {
             looked = now;
         }
         if (now - from > most) return outcome::leave;
-        if (i % 1024 == 0 && is_bound()) sys::yield_kernel_thread(); // to a rank that was sent here
+        if (is_bound() && now - yielded > yield_us * core::ticks_per_us()) {
+            sys::yield_kernel_thread(); // to a rank that was sent here
+            yielded = now;
+        }
         if (i % 32 == 0 && seen == 0 && nap_if_cores_are_short(k, now)) from = sys::ticks();
     }
 }

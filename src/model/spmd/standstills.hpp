@@ -9,29 +9,29 @@
 
 namespace comity::spmd {
 
-// Times are ticks. Any thread.
+// Any thread. What several do at once with one entry changes only for how many regions it holds.
 class standstills {
 public:
-    // A region with this code has stood still, and it would not have had its ranks been on kernel threads. `shortest`:
-    // for how long it is remembered the first time; longer each time that it has happened again soon after.
-    void note(const void *code, std::uint64_t now, std::uint64_t shortest) noexcept;
+    // A region with this code and so many ranks has stood still, and would not have had they been on kernel threads.
+    void note(const void *code, unsigned ranks) noexcept;
     bool may_know() const noexcept { return any_.load(std::memory_order_relaxed); }
-    // Are they to be expected?
-    bool know(const void *code, std::uint64_t now) const noexcept;
+    // Another one begins. Would it? It is expected of those with as many ranks, or more.
+    bool expects(const void *code, unsigned ranks) noexcept;
+
+    // It is expected of so many regions: what all of them lose on kernel threads, if that was wrong, is about what the
+    // one has lost. Of twice as many each time that it happens again within as many.
+    static constexpr std::uint32_t first = 4096, most = 64 * first;
 
 private:
-    static constexpr unsigned longer = 4, most = 256; // times what it was; times the shortest
     struct entry {
         std::atomic<const void *> code{nullptr};
-        std::atomic<std::uint64_t> until{0}, length{0};
+        std::atomic<std::uint32_t> ranks{0}, length{0}, left{0}, gone_well{0}; // the last two count regions
     };
     static std::size_t place_of(const void *code) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(code);
         return (address >> 4 ^ address >> 10) % places;
     }
-    // By code: a later one may push out another. Written by who has noted one, in a race with others: then they are
-    // remembered for too short or too long a time.
-    static constexpr std::size_t places = 64;
+    static constexpr std::size_t places = 64; // by code: a later one may push out another
     std::array<entry, places> entries_;
     std::atomic<bool> any_{false};
 };

@@ -137,7 +137,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
     // promoted.
     if (unfinished_.load(std::memory_order_relaxed) != 0) unfinished_.store(0, std::memory_order_relaxed);
     if (any_promoted_.load(std::memory_order_relaxed)) [[unlikely]] {
-        if (kind == region_kind::cooperative && !on_threads) note_standstill(known_as);
+        if (kind == region_kind::cooperative && !on_threads) note_standstill(known_as, ranks);
         await_promoted(ranks);
     }
     c->on->carried ? leave_region(c->on) : leave_without_hart(); // also in the join: a promoted rank made it ready
@@ -276,7 +276,7 @@ unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gan
     const unsigned harts = base().hart_count();
     unsigned others = 0, end = ranks;
     for (unsigned i = 0; i < harts; ++i) others += i != by && slots_[i].present.load(std::memory_order_relaxed);
-    const bool is_spread = ranks <= others + 1 && !is_bound();
+    const bool is_spread = ranks <= others + 1;
     if (is_spread) none |= slot::spread;
     call_nobody(); // before any slot changes
     mixed_.store(false, std::memory_order_relaxed);
@@ -309,21 +309,19 @@ unsigned team::deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gan
     return end;
 }
 
-// The same for bound ranks, each run of those that have one place to the harts that are there. Where nobody is, a hart
-// comes from a place at which this region has no ranks.
+// The same for bound ranks: those of one place go to the harts that are there, or else to some that are not needed
+// where they are. No hart gets more than its share, though others would have to come.
 unsigned team::deal_by_place(unsigned by, unsigned ranks, std::uint64_t none) noexcept {
     call_nobody();
     dealt_ranks_ = 0;
+    unsigned free = 0;
+    for (unsigned i = 0; i < base().hart_count(); ++i) free += i != by && takes_a_deal(slots_[i], none);
     unsigned end = ranks;
-    while (end > 1) {
-        const unsigned place = place_of(end - 1);
-        unsigned first = end - 1;
-        while (first > 1 && place_of(first - 1) == place) --first;
-        unsigned sharers = slots_[by].place.load(std::memory_order_relaxed) == place ? 1 : 0;
-        slot *to = hart_at(by, place, sharers);
-        if (!to) to = hart_elsewhere(by, end, sharers);
+    for (; end > 1 && free != 0; --free) {
+        const unsigned most = (end + free) / (free + 1); // its share
+        const unsigned begin = std::max(first_at_place(1, end), end - std::min(most, end - 1));
+        slot *to = hart_for(by, begin, none);
         if (!to) break;
-        const unsigned begin = end - std::max((end - first) / sharers, 1U);
         std::uint64_t r = to->range.load(std::memory_order_relaxed);
         if (!slot::is_empty(r) || !to->range.compare_exchange_strong(r, slot::part(none, begin, end),
                                                                      std::memory_order_acq_rel)) // acq_rel[team-ranks]
@@ -333,34 +331,36 @@ unsigned team::deal_by_place(unsigned by, unsigned ranks, std::uint64_t none) no
     return end;
 }
 
-// One that is there, but the master's own, and has no ranks; `count` is raised by how many there are.
-slot *team::hart_at(unsigned by, unsigned place, unsigned &count) noexcept {
-    slot *found = nullptr;
-    for (unsigned i = 0; i < base().hart_count(); ++i) {
-        slot &s = slots_[i];
-        if (i == by || s.place.load(std::memory_order_relaxed) != place || !s.present.load(std::memory_order_relaxed) ||
-            !slot::is_empty(s.range.load(std::memory_order_relaxed)))
-            continue;
-        found = &s;
-        ++count;
-    }
-    return found;
+// It is here, and has not been dealt to in this region.
+bool team::takes_a_deal(const slot &s, std::uint64_t none) noexcept {
+    const std::uint64_t r = s.range.load(std::memory_order_relaxed);
+    return s.present.load(std::memory_order_relaxed) && slot::is_empty(r) && slot::regions_between(r, none) != 0;
 }
 
-// One that is at no place of ranks below `end`.
-slot *team::hart_elsewhere(unsigned by, unsigned end, unsigned &count) noexcept {
-    for (unsigned i = 0; i < base().hart_count(); ++i) {
-        slot &s = slots_[i];
-        if (i == by || !s.present.load(std::memory_order_relaxed) ||
-            !slot::is_empty(s.range.load(std::memory_order_relaxed)))
-            continue;
+// The one that had these ranks the last time if it is still at their place; another one there; one at a place where
+// nothing is left to be dealt; any.
+slot *team::hart_for(unsigned by, unsigned begin, std::uint64_t none) noexcept {
+    const unsigned place = place_of(begin), harts = base().hart_count();
+    unsigned &last = places_.load(std::memory_order_relaxed)->dealt_to()[begin];
+    const auto is_there = [&](unsigned i) {
+        return i != by && slots_[i].place.load(std::memory_order_relaxed) == place && takes_a_deal(slots_[i], none);
+    };
+    const auto is_needed_there = [&](unsigned i) {
         unsigned rank = 0;
-        while (rank < end && place_of(rank) != s.place.load(std::memory_order_relaxed)) ++rank;
-        if (rank < end) continue;
-        ++count;
-        return &s;
+        while (rank < begin && place_of(rank) != slots_[i].place.load(std::memory_order_relaxed)) ++rank;
+        return rank < begin;
+    };
+    if (last < harts && is_there(last)) return &slots_[last];
+    unsigned found = harts, needed = harts;
+    for (unsigned i = 0; i < harts; ++i) {
+        if (is_there(i)) {
+            last = i;
+            return &slots_[i];
+        }
+        if (i != by && takes_a_deal(slots_[i], none)) (is_needed_there(i) ? needed : found) = i;
     }
-    return nullptr;
+    if (found == harts) found = needed;
+    return found < harts ? &slots_[found] : nullptr;
 }
 
 // A region that could use more harts than are here asks for them at its start: nobody knows how long it will be, nobody

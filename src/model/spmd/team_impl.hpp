@@ -114,11 +114,14 @@ static_assert(sizeof(slot) == 192);
 
 void member_main(void *argument); // what a member's context runs
 
-// The place of each rank. Entries are written by the master between regions, and by the rank itself.
+// The place of each rank, written by the master between regions and by the rank itself; and which hart it was dealt to
+// the last time, the master's.
 struct place_table {
     place_table *older;
     unsigned room;
+    std::atomic<unsigned> ranks; // the region's
     std::atomic<unsigned> *of_rank() noexcept { return reinterpret_cast<std::atomic<unsigned> *>(this + 1); }
+    unsigned *dealt_to() noexcept { return reinterpret_cast<unsigned *>(of_rank() + room); }
 };
 
 // Some rank is or was bound; never false again.
@@ -146,7 +149,8 @@ public:
     void give_way_to_master(context *c) noexcept;
     standby_end stand_by(context *c, standby &s) noexcept;
     void call_for_standbys(bool has_hart) noexcept {
-        if (!has_hart && !registered()) return; // run_without_harts
+        if (!crowded_.load(std::memory_order_relaxed)) return; // nobody stands by
+        if (!has_hart && !registered()) return;                // run_without_harts
         if (!has_hart) pin();
         call_hart(1);
         if (!has_hart) unpin();
@@ -189,6 +193,7 @@ public:
     // many looks has nothing happened in the team? Takes a rank that waits, to be promoted; null: none that can be.
     bool is_running() const noexcept { return unfinished_.load(std::memory_order_relaxed) != 0; }
     bool has_waiting() noexcept;
+    bool has_promoted() const noexcept { return is_running() && any_promoted_.load(std::memory_order_relaxed); }
     bool master_waits_at_home() const noexcept;
     unsigned looks_without_progress() noexcept;
     member *take_waiting() noexcept;
@@ -254,7 +259,7 @@ public:
     std::atomic<std::uint32_t> pace_[slot::codes];
     std::uint32_t hand_over_ = 0;
     std::atomic<bool> any_promoted_{false};        // in this region
-    std::atomic<std::uint64_t> stood_still_at_{0}; // when (ticks) the watch saw that last
+    std::atomic<std::uint64_t> stood_still_at_{0}; // ticks: the watch's last look that found it nearly so
     // How often ranks of a nested team do not give way to the master, and how often they did not the last time: it was
     // in vain. By who opens a barrier.
     std::atomic<std::uint8_t> give_way_pauses_{0}, give_way_pause_{0};
@@ -292,7 +297,7 @@ private:
     void await_promoted(unsigned ranks) noexcept;
     bool would_stand_still(const void *code, unsigned ranks) noexcept;
     void promote_all(unsigned ranks) noexcept;
-    void note_standstill(const void *code) noexcept;
+    void note_standstill(const void *code, unsigned ranks) noexcept;
     std::uint64_t progress() const noexcept;
     member *promotable_member(const context *c) noexcept;
     bool is_below_root(const context *c) const noexcept;
@@ -309,8 +314,8 @@ private:
     bool deals_as_before(unsigned by, unsigned ranks) const noexcept;
     unsigned deal(unsigned by, unsigned ranks, std::uint64_t none, bool is_gang) noexcept;
     unsigned deal_by_place(unsigned by, unsigned ranks, std::uint64_t none) noexcept;
-    slot *hart_at(unsigned by, unsigned place, unsigned &count) noexcept;
-    slot *hart_elsewhere(unsigned by, unsigned end, unsigned &count) noexcept;
+    static bool takes_a_deal(const slot &s, std::uint64_t none) noexcept;
+    slot *hart_for(unsigned by, unsigned begin, std::uint64_t none) noexcept;
     bool has_ranks() const noexcept;
     bool has_calls(carrier *k) noexcept;
     bool each_has_a_hart(const carrier *k) const noexcept;
@@ -335,6 +340,7 @@ private:
     static void send_back(context *c) noexcept;
     void free_tables() noexcept;
     bool may_take(const carrier *k, unsigned rank) const noexcept;
+    std::uint32_t first_at_place(std::uint32_t b, std::uint32_t e) const noexcept;
     bool take_place(carrier *k) noexcept;
     bool has_ranks_for(const carrier *k) const noexcept;
     context *ready_for(const carrier *k, context *&before) const noexcept;

@@ -86,7 +86,7 @@ void look(core::timer *) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-present]
     teams_lock.lock();
     for (team *t = teams; t && !found.waiting; t = t->next_known)
-        found.waiting = t->generation == core::generation() && t->has_waiting();
+        found.waiting = t->generation == core::generation() && (t->has_waiting() || t->has_promoted());
     teams_lock.unlock();
     if (found.waiting) keep_watch();
 }

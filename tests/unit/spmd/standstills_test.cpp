@@ -1,4 +1,4 @@
-// Which regions' next ones run on kernel threads, and for how long.
+// Which regions' next ones run on kernel threads, and how many of them.
 #include "model/spmd/standstills.hpp"
 
 #include <gtest/gtest.h>
@@ -7,56 +7,63 @@ namespace {
 
 using comity::spmd::standstills;
 
-constexpr std::uint64_t shortest = 100;
 const int code[2] = {};
 
-TEST(standstills, none_is_known_at_first) {
-    const standstills known;
+// How many of the next regions with this code are expected to stand still.
+std::uint32_t count_expected(standstills &known, const void *of = &code[0]) {
+    std::uint32_t n = 0;
+    while (known.expects(of, 3)) ++n;
+    return n;
+}
+
+TEST(standstills, none_is_expected_at_first) {
+    standstills known;
     EXPECT_FALSE(known.may_know());
-    EXPECT_FALSE(known.know(&code[0], 0));
+    EXPECT_FALSE(known.expects(&code[0], 3));
 }
 
-TEST(standstills, one_is_known_for_a_while_and_by_its_code) {
+TEST(standstills, some_are_expected_of_that_code_with_as_many_ranks) {
     standstills known;
-    known.note(&code[0], 1000, shortest);
+    known.note(&code[0], 3);
     EXPECT_TRUE(known.may_know());
-    EXPECT_TRUE(known.know(&code[0], 1000));
-    EXPECT_TRUE(known.know(&code[0], 1000 + shortest - 1));
-    EXPECT_FALSE(known.know(&code[0], 1000 + shortest));
-    EXPECT_FALSE(known.know(&code[1], 1000));
+    EXPECT_TRUE(known.expects(&code[0], 4));
+    EXPECT_FALSE(known.expects(&code[0], 2));
+    EXPECT_FALSE(known.expects(&code[1], 3));
+    EXPECT_EQ(standstills::first - 1, count_expected(known));
+    known.note(&code[0], 2);
+    EXPECT_TRUE(known.expects(&code[0], 2));
 }
 
-TEST(standstills, one_that_comes_again_soon_is_known_for_longer_up_to_a_limit) {
+TEST(standstills, more_are_expected_if_one_comes_again_soon_up_to_a_limit) {
     standstills known;
-    std::uint64_t now = 1000, length = shortest;
-    known.note(&code[0], now, shortest);
-    for (int i = 0; i < 10; ++i) {
-        now += 2 * length - 1; // as long as it was known, and nearly as long without one
-        known.note(&code[0], now, shortest);
-        length = length * 4 < 256 * shortest ? length * 4 : 256 * shortest;
-        EXPECT_TRUE(known.know(&code[0], now + length - 1)) << i;
-        EXPECT_FALSE(known.know(&code[0], now + length)) << i;
+    std::uint32_t length = standstills::first;
+    known.note(&code[0], 3);
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_EQ(length, count_expected(known)) << i;
+        for (std::uint32_t well = 1; well < length; ++well) EXPECT_FALSE(known.expects(&code[0], 3));
+        known.note(&code[0], 3);
+        length = 2 * length < standstills::most ? 2 * length : standstills::most;
     }
 }
 
 TEST(standstills, one_that_comes_again_late_is_like_the_first) {
     standstills known;
-    known.note(&code[0], 1000, shortest);
-    known.note(&code[0], 1100, shortest); // 4 times the shortest, to 1500
-    known.note(&code[0], 1900, shortest);
-    EXPECT_TRUE(known.know(&code[0], 1900 + shortest - 1));
-    EXPECT_FALSE(known.know(&code[0], 1900 + shortest));
+    known.note(&code[0], 3);
+    known.note(&code[0], 3);
+    EXPECT_EQ(2 * standstills::first, count_expected(known));
+    for (std::uint32_t well = 0; well < 2 * standstills::first; ++well) EXPECT_FALSE(known.expects(&code[0], 3));
+    known.note(&code[0], 3);
+    EXPECT_EQ(standstills::first, count_expected(known));
 }
 
 TEST(standstills, another_code_in_its_place_begins_anew) {
     standstills known;
     const auto far =
         reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(&code[0]) + (std::uintptr_t{1} << 20));
-    known.note(&code[0], 1000, shortest);
-    known.note(far, 1001, shortest);
-    EXPECT_FALSE(known.know(&code[0], 1001));
-    EXPECT_TRUE(known.know(far, 1001));
-    EXPECT_FALSE(known.know(far, 1001 + shortest));
+    known.note(&code[0], 3);
+    known.note(far, 3);
+    EXPECT_FALSE(known.expects(&code[0], 3));
+    EXPECT_EQ(standstills::first, count_expected(known, far));
 }
 
 } // namespace
