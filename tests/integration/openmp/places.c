@@ -1,11 +1,14 @@
 /* Where threads are. `places show RANKS [CLAUSE]`: a line for each thread of a region, and with INNER=n of the inner
  * regions: "rank place first-of-partition size-of-partition affinity". `places stay RANKS`: checks that each thread
  * runs on its place's processors, whatever it waited for. `places promoted RANKS`: also when it is promoted. `places
- * set`: kmp_set_affinity. `places clause 0|1`: omp_get_proc_bind under a clause; 1: OMP_PROC_BIND=spread,close. */
+ * set`: kmp_set_affinity. `places share RANKS`: those of two to a place are on many kernel threads, not on two. `places
+ * hot RANKS`: in regions one after the other each is on a kernel thread of its own. `places clause 0|1`:
+ * omp_get_proc_bind under a clause; 1: OMP_PROC_BIND=spread,close. */
 #include "check.h"
 #include <omp.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 extern void omp_get_partition_place_nums_8_(long *); /* Fortran's, for integer(8) */
@@ -175,6 +178,49 @@ static void clause_lasts(int listed) {
     CHECK_EQUAL(omp_get_proc_bind(), outside);
 }
 
+static int count_different(const long *of, int n) {
+    int different = 0;
+    for (int i = 0; i < n; i++) {
+        int first = 0;
+        while (of[first] != of[i]) first++;
+        different += first == i;
+    }
+    return different;
+}
+
+/* The harts sleep when a region begins, and come one after the other. */
+static void share(int ranks) {
+    enum { regions = 40 };
+    int different = 0;
+    for (int region = 0; region < regions; region++) {
+        long on[64];
+#pragma omp parallel num_threads(ranks)
+        {
+            usleep(5000);
+            on[omp_get_thread_num()] = syscall(SYS_gettid);
+        }
+        different += count_different(on, ranks);
+    }
+    if (different < 3 * regions) fprintf(stderr, "%d kernel threads had %d regions' ranks\n", different, regions);
+    CHECK_EQUAL(different >= 3 * regions, 1);
+}
+
+/* Mostly: another process may take a core away. Few ranks say where they are, for the others shall be brief. */
+static void hot(int ranks) {
+    enum { regions = 20000, each = 50 };
+    int apart = 0;
+    for (int region = 0; region < regions; region++) {
+        long on[64];
+        const int says = region % each == 0;
+#pragma omp parallel num_threads(ranks)
+        if (says) on[omp_get_thread_num()] = syscall(SYS_gettid);
+        apart += says && count_different(on, ranks) == ranks;
+    }
+    if (apart < regions / each / 2)
+        fprintf(stderr, "only %d of %d regions had a kernel thread for each\n", apart, regions / each);
+    CHECK_EQUAL(apart >= regions / each / 2, 1);
+}
+
 int main(int argc, char **argv) {
     witness_comity();
     const int ranks = argc > 2 ? atoi(argv[2]) : 4;
@@ -185,6 +231,10 @@ int main(int argc, char **argv) {
         promoted(ranks);
     } else if (argc > 1 && !strcmp(argv[1], "set")) {
         set_affinity(ranks);
+    } else if (argc > 1 && !strcmp(argv[1], "share")) {
+        share(ranks);
+    } else if (argc > 1 && !strcmp(argv[1], "hot")) {
+        hot(ranks);
     } else if (argc > 1 && !strcmp(argv[1], "clause")) {
         clause_lasts(ranks);
     } else {
