@@ -86,12 +86,15 @@ void team::promote_all(unsigned ranks) noexcept {
     keep_watch();                                        // the master may wait for a hart
 }
 
-// The region has ended, and ranks had to be promoted. If it stood still, ranks that only waited for their turn would
-// have taken about as long as those that they waited for. If it was much sooner, the others waited for them.
+// The region has ended, and ranks had to be promoted. Had it not stood still, ranks would have waited for their turn
+// only, and would mostly have taken as long again as those before them, on as many cores. Where the others waited for
+// them in loops, it may take a good part of that, too: the operating system lets who waits run as long as who is waited
+// for. So in doubt it counts as such a region, which costs little (standstills::first).
 void team::note_standstill(const void *code, unsigned ranks) noexcept {
     const std::uint64_t stood = stood_still_at_.exchange(0, std::memory_order_relaxed);
     const std::uint64_t lost = std::uint64_t{sys::get_options().stall_ms} * 1000 * core::ticks_per_us();
-    if (generation == core::generation() && stood != 0 && sys::ticks() - stood < lost / 2)
+    const std::uint64_t turns = std::max(ranks / base().hart_count(), 2U);
+    if (generation == core::generation() && stood != 0 && sys::ticks() - stood < turns * lost)
         known_standstills.note(code, ranks);
 }
 

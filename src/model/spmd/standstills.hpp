@@ -20,7 +20,7 @@ public:
 
     // It is expected of so many regions: what all of them lose on kernel threads, if that was wrong, is about what the
     // one has lost. Of twice as many each time that it happens again within as many.
-    static constexpr std::uint32_t first = 4096, most = 64 * first;
+    static constexpr std::uint32_t first = 1024, most = 256 * first;
 
 private:
     struct entry {
