@@ -341,7 +341,8 @@ bool team::takes_a_deal(const slot &s, std::uint64_t none) noexcept {
 // nothing is left to be dealt; any.
 slot *team::hart_for(unsigned by, unsigned begin, std::uint64_t none) noexcept {
     const unsigned place = place_of(begin), harts = base().hart_count();
-    unsigned &last = places_.load(std::memory_order_relaxed)->dealt_to()[begin];
+    place_table *table = places_.load(std::memory_order_acquire);                        // acquire[team-places]
+    unsigned *last = table && begin < table->room ? &table->dealt_to()[begin] : nullptr; // a rank may have bound itself
     const auto is_there = [&](unsigned i) {
         return i != by && slots_[i].place.load(std::memory_order_relaxed) == place && takes_a_deal(slots_[i], none);
     };
@@ -350,11 +351,11 @@ slot *team::hart_for(unsigned by, unsigned begin, std::uint64_t none) noexcept {
         while (rank < begin && place_of(rank) != slots_[i].place.load(std::memory_order_relaxed)) ++rank;
         return rank < begin;
     };
-    if (last < harts && is_there(last)) return &slots_[last];
+    if (last && *last < harts && is_there(*last)) return &slots_[*last];
     unsigned found = harts, needed = harts;
     for (unsigned i = 0; i < harts; ++i) {
         if (is_there(i)) {
-            last = i;
+            if (last) *last = i;
             return &slots_[i];
         }
         if (i != by && takes_a_deal(slots_[i], none)) (is_needed_there(i) ? needed : found) = i;

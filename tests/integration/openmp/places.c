@@ -161,6 +161,12 @@ static void set_affinity(int ranks) {
         drop(&mask);
     }
     CHECK_EQUAL(wrong, 0);
+    /* Some that have bound themselves, among many that have not. */
+    int counted = 0;
+    for (int region = 0; region < 200; region++)
+#pragma omp parallel num_threads(20 * ranks) reduction(+ : counted)
+        counted++;
+    CHECK_EQUAL(counted, 200 * 20 * ranks);
 }
 
 /* As in libgomp: a clause proc_bind holds for the regions inside, until another one, or OMP_PROC_BIND's entry for them.
