@@ -21,7 +21,10 @@ BOUND = ("parallel", "for", "barrier")  # measured with threads bound to places,
 def _construct(word: str, title: str, workers: int, bound: bool = False) -> Case:
     # No runtime is called for an atomic addition: there is nothing to win, and what differs is chance.
     limit = 1.05 if word == "atomic" else 1
-    return Case(f"omp-{word}-of-{workers}" + ("-bound" if bound else ""), f"{title}, {workers} threads" + (", bound" if bound else ""), "What a construct costs beyond its work (nanoseconds)",
+    name, title = f"omp-{word}-of-{workers}", f"{title}, {workers} threads"
+    if bound:
+        name, title = f"{name}-bound", f"{title}, bound"
+    return Case(name, title, "What a construct costs beyond its work (nanoseconds)",
                 "ompsync/overhead", ["--construct", word, "--workers", str(workers), "--budget-s", "0.3"],
                 ["libgomp", "libomp", "comity", "comity-clang"], "ns", "ns", [Bar("ratio_at_most", limit, PEERS)], sampled=False,
                 quick=["--samples", "3"], timeout=30, environment={"OMP_PROC_BIND": "close"} if bound else {})
@@ -32,8 +35,9 @@ OMPSYNC_SUITE = Suite(
     [_construct(word, title, workers, bound) for workers in (2, 8) for word, title in CONSTRUCTS.items() for bound in (False, True)
      if not bound or word in BOUND],
     explanation="As in the EPCC suite: the time of 800 constructs with a delay of some 50 ns in each, less that of the delays. What is met by the "
-    "whole team is counted once, critical, lock, atomic and ordered once for each time that a thread passes. Rows *bound* have `OMP_PROC_BIND=close`. With *libomp* the better of both "
-    "compilers' binaries; clang's on Comity has a column of its own. The bar: no more than the better of the two others. "
+    "whole team is counted once, critical, lock, atomic and ordered once for each time that a thread passes. Rows *bound* "
+    "have `OMP_PROC_BIND=close`. With *libomp* the better of both compilers' binaries; clang's on Comity has a column of its own. The bar: no more "
+    "than the better of the two others. "
     "Tasks, taskwait, taskgroup, taskloop and depend are in the section *OpenMP tasks*.")
 
 # ---- NAS kernels

@@ -82,13 +82,11 @@ void team::free_tables() noexcept {
 void bind_ranks(team *t, const unsigned *places) noexcept {
     if (!places && !t->places_.load(std::memory_order_relaxed)) return;
     place_table *table = t->make_table(t->last_size);
-    if (table->ranks.load(std::memory_order_relaxed) != t->last_size)
-        table->ranks.store(t->last_size, std::memory_order_relaxed);
+    slot::set(table->ranks, t->last_size);
     bool any = false;
-    for (unsigned i = 0; i < t->last_size; ++i) { // harts read it in each region, so what is the same is left alone
+    for (unsigned i = 0; i < t->last_size; ++i) {
         const unsigned place = places ? places[i] : 0;
-        if (auto &at = table->of_rank()[i]; at.load(std::memory_order_relaxed) != place)
-            at.store(place, std::memory_order_relaxed);
+        slot::set(table->of_rank()[i], place);
         any |= place != 0;
     }
     slot::set(t->bound_, any);

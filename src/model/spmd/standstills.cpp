@@ -5,7 +5,7 @@
 namespace comity::spmd {
 
 void standstills::note(const void *code, unsigned ranks) noexcept {
-    entry &e = entries_[place_of(code)];
+    entry &e = of(code);
     const bool again = e.code.load(std::memory_order_relaxed) == code;
     const std::uint32_t before = e.length.load(std::memory_order_relaxed),
                         next = again ? std::min(2 * before, most) : first;
@@ -19,7 +19,7 @@ void standstills::note(const void *code, unsigned ranks) noexcept {
 }
 
 bool standstills::expects(const void *code, unsigned ranks) noexcept {
-    entry &e = entries_[place_of(code)];
+    entry &e = of(code);
     if (e.code.load(std::memory_order_relaxed) != code || ranks < e.ranks.load(std::memory_order_relaxed)) return false;
     const std::uint32_t left = e.left.load(std::memory_order_relaxed);
     if (left != 0) {

@@ -9,6 +9,12 @@
 
 namespace comity::spmd {
 
+// Of what regions are known by (`run`'s known_as), for tables in which a later one may push out another.
+inline std::size_t hash_of_code(const void *code) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(code);
+    return address >> 4 ^ address >> 10;
+}
+
 // Any thread. What several do at once with one entry changes only for how many regions it holds.
 class standstills {
 public:
@@ -27,12 +33,8 @@ private:
         std::atomic<const void *> code{nullptr};
         std::atomic<std::uint32_t> ranks{0}, length{0}, left{0}, gone_well{0}; // the last two count regions
     };
-    static std::size_t place_of(const void *code) noexcept {
-        const auto address = reinterpret_cast<std::uintptr_t>(code);
-        return (address >> 4 ^ address >> 10) % places;
-    }
-    static constexpr std::size_t places = 64; // by code: a later one may push out another
-    std::array<entry, places> entries_;
+    entry &of(const void *code) noexcept { return entries_[hash_of_code(code) % entries_.size()]; }
+    std::array<entry, 64> entries_;
     std::atomic<bool> any_{false};
 };
 

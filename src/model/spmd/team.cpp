@@ -6,6 +6,7 @@
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/scheduler.hpp"
+#include "model/spmd/standstills.hpp"
 #include "model/spmd/watch.hpp"
 #include "sys/cache.hpp"
 #include "sys/message.hpp"
@@ -23,11 +24,6 @@ namespace {
 
 // Some ten cache lines that go from hart to hart.
 constexpr unsigned hand_over_ns = 450;
-
-std::uint8_t code_of(const void *known_as) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(known_as);
-    return static_cast<std::uint8_t>((address >> 4 ^ address >> 10) % slot::codes);
-}
 
 std::size_t stack_size = 0;                               // set_stack_size
 std::atomic<void (*)(int harts)> region_watcher{nullptr}; // by watch_regions
@@ -111,7 +107,7 @@ unsigned team::grow(unsigned ranks) noexcept {
 
 void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const void *known_as) noexcept {
     context *c = master;
-    code_ = code_of(known_as);
+    code_ = static_cast<std::uint8_t>(hash_of_code(known_as) % slot::codes);
     set_body(body, arg);
     busy = true;
     note_home(c);
@@ -151,9 +147,7 @@ void team::set_body(body_fn body, void *arg) noexcept {
     if (arg_ != arg) arg_ = arg;
 }
 
-void team::note_home(const context *c) noexcept {
-    if (master_home_.load(std::memory_order_relaxed) != c->home) master_home_.store(c->home, std::memory_order_relaxed);
-}
+void team::note_home(const context *c) noexcept { slot::set(master_home_, c->home); }
 
 // Rank 0. Who came for others says how long those took, but found nothing of theirs in his caches; where that is why
 // they seem to be worth handing over, this one says better how long the others would have taken here.
@@ -178,7 +172,7 @@ void team::enter_region(carrier *k) noexcept {
         hooks = &team_hooks;
     }
     const auto own = static_cast<unsigned>(k->carried->id);
-    if (entered_at_.load(std::memory_order_relaxed) != own) entered_at_.store(own, std::memory_order_relaxed);
+    slot::set(entered_at_, own);
     slots_[own].set_present(true);
     const team *up = around();
     if (const bool is = !lingering && !up && parent != &base(); is_guest != is) is_guest = is; // harts read it

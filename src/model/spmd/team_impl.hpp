@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 namespace comity::spmd {
 
@@ -105,8 +106,9 @@ struct alignas(64) slot {
     }
     // Its one rank, of a spread region, has been taken.
     static bool is_spent(std::uint64_t r) noexcept { return (r & spread) != 0 && end(r) != 0 && begin(r) == end(r); }
-    static void set(std::atomic<bool> &flag, bool is) noexcept {
-        if (flag.load(std::memory_order_relaxed) != is) flag.store(is, std::memory_order_relaxed);
+    // Others read it in each region: where it is so already its line is left alone.
+    template <class T> static void set(std::atomic<T> &what, std::type_identity_t<T> to) noexcept {
+        if (what.load(std::memory_order_relaxed) != to) what.store(to, std::memory_order_relaxed);
     }
 };
 
