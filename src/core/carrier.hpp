@@ -5,6 +5,7 @@
 // code outside Comity.
 #pragma once
 
+#include "core/alternation.hpp"
 #include "core/context.hpp"
 #include "core/hart.hpp"
 #include "core/waiter.hpp"
@@ -122,6 +123,7 @@ struct alignas(64) carrier : sys::in_own_memory {
     context transition;
     context *native = nullptr; // adopted: the thread's own computation
     counters count;
+    alternation turns; // of those who spin here
 
     alignas(64) parker park;
     grant granted; // written before the token

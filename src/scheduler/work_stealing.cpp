@@ -339,16 +339,24 @@ void work_stealing::next(carrier *k) noexcept {
 }
 
 // Threads that meet, or hand something on, stop and go on so often that moving one costs more than letting its hart get
-// to it. So harts that will soon have gone through their ready contexts are left alone, for a while at most. True: the
-// caller looks again.
-bool work_stealing::leaves_to_others(const slot &own, patience &left) noexcept {
-    constexpr std::uint64_t soon_us = 5, longest_us = 4, most_us = 100;
+// to it. So harts that will soon have gone through their ready contexts are left alone, for a while at most; for longer
+// where the one that was taken the last time has kept this hart busy for a moment only. True: the caller looks again.
+bool work_stealing::leaves_to_others(slot &own, patience &left) noexcept {
+    constexpr std::uint64_t soon_us = 5, longest_us = 8;
+    constexpr unsigned least_us = 100, most_us = 16 * least_us;
     const std::uint64_t us = core::ticks_per_us(), begin = sys::ticks();
-    if (left.since == 0) left.since = begin;
-    if (begin - left.since > most_us * us || core::chaos_chance(2)) return false;
+    if (left.since == 0) {
+        left.since = begin;
+        own.patience_us = begin - own.took_at < least_us * us ? std::min(2 * own.patience_us, most_us) : least_us;
+        own.took_at = 0;
+    }
+    if (begin - left.since > own.patience_us * us || core::chaos_chance(2)) return false;
     std::uint64_t queued = 0;
     for (const slot *s = slots; s != slots + harts; ++s) queued += s->ready.load(std::memory_order_relaxed);
-    if (queued == 0) return false;
+    if (queued == 0) {
+        if (left.for_us == 1) return false;
+        queued = 1; // of threads that take turns there is often none for a moment
+    }
     // Looks at its own lines only meanwhile: the others write theirs with each turn.
     const std::uint64_t turns_before = turns_taken();
     while (sys::ticks() - begin < left.for_us * us && own.ready.load(std::memory_order_relaxed) == 0) sys::cpu_relax();
@@ -399,7 +407,10 @@ void work_stealing::find_work(carrier *k, slot &own) noexcept {
             core::enter(k, child);
         }
         if (leaves_to_others(own, left)) continue;
-        if (context *c = steal_ready(k)) resume(c);
+        if (context *c = steal_ready(k)) {
+            own.took_at = sys::ticks();
+            resume(c);
+        }
         searched = wait_for_work(k);
         if (!searched) {
             tell_closer();

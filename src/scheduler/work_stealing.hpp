@@ -83,7 +83,7 @@ private:
         std::uint64_t for_us = 1; // until the next look
     };
     std::uint64_t turns_taken() const noexcept;
-    bool leaves_to_others(const slot &own, patience &left) noexcept;
+    bool leaves_to_others(slot &own, patience &left) noexcept;
     void look_beyond(carrier *k) noexcept;
     bool has_queued(const slot *own = nullptr, bool looks_closely = true) noexcept;
     void put_back(context *c) noexcept;
