@@ -44,6 +44,8 @@ struct sched_hooks {
     // Around a fork by a context below the scheduler: nobody else changes its queues from `before` to `parent` or, in
     // the child, to `child`, where no other hart is left. May be null.
     void (*around_fork)(sched *self, fork_stage stage, const carrier *k) noexcept = nullptr;
+    // Does a context of this scheduler that is woken stay with the hart that woke it, for a while at least? Null: no.
+    bool (*keeps_woken)(const sched *self) noexcept = nullptr;
 };
 
 // Lives in the 128 bytes of comity_sched.

@@ -89,7 +89,8 @@ constexpr core::sched_hooks hooks{
             if (own->implicit) own->close();
         },
     .around_fork = [](core::sched *s, core::fork_stage stage,
-                      const carrier *k) noexcept { static_cast<work_stealing *>(s)->around_fork(stage, k); }};
+                      const carrier *k) noexcept { static_cast<work_stealing *>(s)->around_fork(stage, k); },
+    .keeps_woken = [](const core::sched *s) noexcept { return !static_cast<const work_stealing *>(s)->in_order(); }};
 
 } // namespace
 

@@ -65,6 +65,10 @@ public:
     [[noreturn]] void next(carrier *k) noexcept;
     bool has_work(const carrier *k) noexcept;
     bool sees_work(const carrier *k) noexcept;
+    // Do units stand in a policy, or are there some that none had memory for?
+    bool in_order() const noexcept {
+        return policy_.load(std::memory_order_relaxed) || spare_count_.load(std::memory_order_relaxed) != 0;
+    }
 
 private:
     work_stealing() = default;
@@ -99,7 +103,6 @@ private:
         return core::sched::harts_of(account.load(std::memory_order_relaxed)) > most.load(std::memory_order_relaxed);
     }
 
-    // With a policy: ordered.cpp.
     // With threads that have an affinity: affinity.cpp.
     context *line_up_kept(context *first, context *&last, unsigned &n) noexcept;
     slot &choose_slot(const hart_set &set) noexcept;
@@ -107,10 +110,7 @@ private:
     bool stays_for_kept(carrier *k, slot &own) noexcept;
     bool take_absent(carrier *k) noexcept;
     void leaves(slot &own) noexcept;
-
-    bool in_order() const noexcept {
-        return policy_.load(std::memory_order_relaxed) || spare_count_.load(std::memory_order_relaxed) != 0;
-    }
+    // With a policy: ordered.cpp.
     void line_up(slot &s, context *first, context *last, unsigned n, occasion why) noexcept;
     void line_up_yielded(context *c) noexcept;
     unit *pick(slot &own) noexcept;

@@ -28,29 +28,30 @@ public:
         std::uint32_t before = arrived_of(s), phase = phase_of(s);
         const std::uint32_t number = number_of(s);
         if (number == 0) return {false, false, phase};
-        for (; before >= number; before -= number) ++phase; // whoever fills a phase is about to raise it
+        const bool in_turn = before < number; // else whoever fills a phase is about to raise it
+        for (; before >= number; before -= number) ++phase;
         phase %= phases;
         if (before + 1 != number) return {true, false, phase};
-        leaving_.enter();
+        const auto inside = in_turn ? leaving_.enter_in_turn() : leaving_.enter();
         core::chaos_point();
         const std::uint64_t settles = one_phase - number;
         wake(phase_of(state_.fetch_add(settles, std::memory_order_acq_rel) + settles)); // acq_rel[barrier-phase]
-        leaving_.leave();
+        leaving_.leave(inside);
         return {true, true, phase};
     }
     // The same, and one less from the next phase on.
     arrival drop() noexcept {
-        leaving_.enter();
+        const auto inside = leaving_.enter();
         const std::uint64_t s = change([](std::uint64_t from) { return from - one_member; });
         const bool last = arrived_of(s) + 1 == number_of(s);
-        leaving_.leave();
+        leaving_.leave(inside);
         return {number_of(s) != 0, last, phase_of(s)};
     }
     // From now on `number` (1 to most) open it; if as many have arrived, it opens. Never switches.
     void resize(std::uint32_t number) noexcept {
-        leaving_.enter();
+        const auto inside = leaving_.enter();
         change([number](std::uint64_t from) { return (from & ~(field * one_member)) | number * one_member; });
-        leaving_.leave();
+        leaving_.leave(inside);
     }
 
     // Until the phase is over. May switch.
@@ -103,14 +104,14 @@ private:
     }
     void wake(std::uint32_t phase) noexcept {
         for (crowd &c : crowds_) c.open(phase);
-        waiters_.wake_all();
+        waiters_.wake_all_after_change();
     }
 
     std::atomic<std::uint64_t> state_;
     [[maybe_unused]] std::byte
         apart_[56]; // who waits reads the state again and again, while who opens has to do with the rest
     crowd crowds_[crowds];
-    leaving leaving_;
+    leaving_in_turn leaving_;
     wait_list waiters_; // those with a deadline, or without a hart
 };
 

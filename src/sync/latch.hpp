@@ -21,7 +21,7 @@ public:
             if (opens) leaving_.enter(); // else the change is the last access
             const bool done = count_.compare_exchange_weak(left, left - n, std::memory_order_acq_rel, // acq_rel[latch]
                                                            std::memory_order_relaxed);
-            if (done && opens) waiters_.wake_all();
+            if (done && opens) waiters_.wake_all_after_change();
             if (opens) leaving_.leave();
             if (done) return true;
         }

@@ -29,4 +29,38 @@ private:
     std::atomic<std::uint32_t> inside_{0};
 };
 
+// The same where most enter one after the other, each after the last one has made his condition true, and has seen
+// that: who does so *in turn* writes a word of his own meanwhile, if the one before him has left it.
+class leaving_in_turn {
+public:
+    class [[nodiscard]] place {
+        friend class leaving_in_turn;
+        explicit place(bool alone) noexcept : alone_(alone) {}
+        bool alone_;
+    };
+    place enter() noexcept {
+        rest_.enter();
+        return place(false);
+    }
+    place enter_in_turn() noexcept {
+        if (taken_.load(std::memory_order_relaxed)) return enter();
+        taken_.store(true, std::memory_order_relaxed);
+        return place(true);
+    }
+    void leave(place p) noexcept {
+        if (p.alone_)
+            taken_.store(false, std::memory_order_release); // release[sync-leave]
+        else
+            rest_.leave();
+    }
+    void wait() const noexcept {
+        while (taken_.load(std::memory_order_acquire)) sys::yield_kernel_thread(); // acquire[sync-leave]
+        rest_.wait();
+    }
+
+private:
+    std::atomic<bool> taken_{false};
+    leaving rest_;
+};
+
 } // namespace comity::sync

@@ -106,7 +106,7 @@ bool rwlock::change(std::uint64_t s, std::uint64_t to, bool hands_over) noexcept
     core::chaos_point();
     const bool done = state_.compare_exchange_strong(s, to, std::memory_order_acq_rel, // acq_rel[rwlock]
                                                      std::memory_order_relaxed);
-    if (done && readers) readers_.wake_all();
+    if (done && readers) readers_.wake_all_after_change();
     if (done && hands_over) {
         permits_.fetch_add(1, std::memory_order_release); // release[rwlock-permit]
         writers_.wake_one();

@@ -47,15 +47,16 @@ bool wait_list::spin(context *c, ready_fn ready, void *arg, std::int64_t deadlin
     if (!k->carried && !core::may_spin()) return ready(arg);
     core::sched *s = k->carried ? k->current_sched : nullptr;
     const core::sched_hooks *hooks = s ? s->hooks : nullptr;
-    const bool may_meet = hooks && hooks->units; // who is woken then stays with who woke it, at first
+    bool could_meet = false; // who waits and who wakes it, on one hart
     std::uint64_t from = 0, most = 0;
     for (unsigned i = 0; !(hooks && hooks->other_work(s)); ++i) {
         if (ready(arg)) {
-            if (may_meet && i != 0) k->turns.spun(from, sys::ticks(), core::ticks_per_us());
+            if (could_meet) k->turns.spun(from, sys::ticks(), core::ticks_per_us());
             return true;
         }
         if (i == 0) {
-            if (may_meet && k->turns.ends()) return false;
+            could_meet = hooks && hooks->keeps_woken && hooks->keeps_woken(s);
+            if (could_meet && k->turns.ends()) return false;
             from = sys::ticks();
             most = ticks_to_spin(deadline);
         } else if (i % 16 == 15 && (sys::ticks() - from > most || (!s && !core::may_spin()))) {

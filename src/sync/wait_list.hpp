@@ -9,6 +9,7 @@
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
 #include "core/waiter.hpp"
+#include "sys/fence.hpp"
 #include "sys/futex.hpp"
 #include "sys/shared.hpp"
 
@@ -75,6 +76,11 @@ public:
     // one. Any thread; never switches. The wait_list must outlive the call.
     void wake_all() noexcept;
     void wake_one() noexcept;
+    // wake_all, where the condition was made true by an atomic read-modify-write operation.
+    void wake_all_after_change() noexcept {
+        sys::fence_after_change(std::memory_order_seq_cst); // seq_cst[wait-list]
+        if (!empty()) wake_all();
+    }
     // The same for up to n of those who wait for a condition that `change` makes true, and that nobody else makes true
     // without the list's lock while somebody may wait. Then neither fence nor count is needed, since who enters looks
     // under the lock, too; and who has seen the change, and then that the lock is free, may destroy the object. False:

@@ -18,6 +18,16 @@ namespace comity::sys {
 #endif
 }
 
+// As std::atomic_thread_fence, where the caller's last change is an atomic read-modify-write operation: on x86-64 that
+// was a fence already.
+[[gnu::always_inline]] inline void fence_after_change(std::memory_order order) noexcept {
+#if defined(__x86_64__)
+    std::atomic_signal_fence(order);
+#else
+    std::atomic_thread_fence(order);
+#endif
+}
+
 // A pair of sequentially consistent fences for two sides of which one comes often and one seldom: the seldom one
 // interrupts the process' other running threads (membarrier(2)), so that the often one only has to keep the compiler
 // from reordering. Where the kernel has no such call both are ordinary fences.

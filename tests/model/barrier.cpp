@@ -1,6 +1,7 @@
-// Barrier: src/sync/barrier.hpp, its state word, with a member that drops out, and one whose number is lowered while
-// others arrive. Waiting is the wait list's (wait_list.cpp) and stands here as a condition variable; destruction by
-// whoever comes out first of the last phase.
+// Barrier: src/sync/barrier.hpp, its state word, with a member that drops out, one whose number is lowered while others
+// arrive, and one at which more meet than its number; leaving_in_turn of src/sync/leaving.hpp. Waiting is the wait
+// list's (wait_list.cpp) and stands here as a condition variable; destruction by whoever comes out first of the last
+// phase.
 #include "checker.hpp"
 
 namespace model {
@@ -13,19 +14,26 @@ enum bug {
     drop_keeps_the_number,
     resize_opens_nothing,
     wakes_late,
-    changes_unsettled
+    changes_unsettled,
+    always_in_turn,
+    leaves_relaxed
 };
 
-template <bool Resized> struct barrier : rl::test_suite<barrier<Resized>, 3> {
+enum class kind { dropped, resized, shared };
+
+template <kind Kind> struct barrier : rl::test_suite<barrier<Kind>, Kind == kind::shared ? 4 : 3> {
+    static constexpr bool Resized = Kind == kind::resized, Shared = Kind == kind::shared;
     static constexpr unsigned one_arrival = 1, one_member = 0x10, one_phase = 0x100, field = 0xf;
-    atomic<unsigned> state_, inside_, left;
+    atomic<unsigned> state_, taken_, rest_, left;
     rl::mutex waiting;
     rl::condition_variable woken;
-    var<int> value[3], object;
+    var<int> value[4], object;
 
     void before() {
-        state_.store(3 * one_member, mo_relaxed, $); // resized: one more is expected than ever comes
-        inside_.store(0, mo_relaxed, $);
+        // Resized: one more is expected than ever comes.
+        state_.store((Shared ? 2 : 3) * one_member, mo_relaxed, $);
+        taken_.store(0, mo_relaxed, $);
+        rest_.store(0, mo_relaxed, $);
         left.store(0, mo_relaxed, $);
         for (auto &v : value) v($) = 0;
         object($) = 0;
@@ -39,6 +47,22 @@ template <bool Resized> struct barrier : rl::test_suite<barrier<Resized>, 3> {
         woken.notify_all($);
         waiting.unlock($);
     }
+    // In turn; else, and if the place is taken, counted. Returns whether it is in the place.
+    bool enter(bool in_turn) {
+        if (in_turn && taken_.load(mo_relaxed, $) == 0) {
+            taken_.store(1, mo_relaxed, $);
+            return true;
+        }
+        rest_.fetch_add(1, mo_relaxed, $);
+        return false;
+    }
+    void leave_inside(bool place) {
+        const rl::memory_order order = unless(leaves_relaxed, mo_release); // release[sync-leave]
+        if (place)
+            taken_.store(0, order, $);
+        else
+            rest_.fetch_sub(1, order, $);
+    }
     struct arrival {
         bool last;
         unsigned phase;
@@ -49,18 +73,19 @@ template <bool Resized> struct barrier : rl::test_suite<barrier<Resized>, 3> {
         unsigned before = arrived_of(s), phase = phase_of(s);
         const unsigned number = number_of(s);
         RL_ASSERT(number != 0);
+        const bool in_turn = before < number || seeded(always_in_turn);
         for (; before >= number; before -= number) ++phase;
         if (before + 1 != number) return {false, phase};
-        if (!seeded(wakes_late)) inside_.fetch_add(1, mo_relaxed, $);
+        bool place = !seeded(wakes_late) && enter(in_turn);
         state_.fetch_add(one_phase - number, unless(arrive_relaxed, mo_acq_rel), $); // acq_rel[barrier-phase]
-        if (seeded(wakes_late)) inside_.fetch_add(1, mo_relaxed, $);
+        if (seeded(wakes_late)) place = enter(in_turn);
         wake_all();
-        inside_.fetch_sub(1, mo_release, $); // release[sync-leave]
+        leave_inside(place);
         return {true, phase};
     }
     // drop: one member less; else: so many.
     void change(bool drop, unsigned number) {
-        if (!seeded(wakes_late)) inside_.fetch_add(1, mo_relaxed, $);
+        if (!seeded(wakes_late)) enter(false);
         unsigned s = state_.load(mo_relaxed, $), to = 0;
         do {
             rl::linear_backoff b;
@@ -72,26 +97,33 @@ template <bool Resized> struct barrier : rl::test_suite<barrier<Resized>, 3> {
             if (arrived_of(to) >= number_of(to) && !seeded(resize_opens_nothing)) to += one_phase - arrived_of(to);
         } while (!state_.compare_exchange_weak(s, to, unless(arrive_relaxed, mo_acq_rel), $, mo_relaxed,
                                                $)); // acq_rel[barrier-phase]
-        if (seeded(wakes_late)) inside_.fetch_add(1, mo_relaxed, $);
+        if (seeded(wakes_late)) enter(false);
         if (phase_of(to) != phase_of(s)) wake_all();
-        inside_.fetch_sub(1, mo_release, $); // release[sync-leave]
+        leave_inside(false);
     }
-    void wait() {
+    // Returns whether it was the last to arrive.
+    bool wait() {
         const arrival a = arrive();
-        if (a.last) return;
+        if (a.last) return true;
         waiting.lock($);
-        while (phase_of(state_.load(unless(wait_relaxed, mo_acquire), $)) == a.phase) // acquire[barrier-phase]
+        while (phase_of(state_.load(unless(wait_relaxed, mo_acquire), $)) <= a.phase) // acquire[barrier-phase]
             woken.wait(waiting, $);
         waiting.unlock($);
+        return false;
     }
     // The last to leave destroys it.
     void leave(unsigned members) {
         if (left.fetch_add(1, mo_acq_rel, $) + 1 != members) return;
         rl::linear_backoff b;
-        while (inside_.load(mo_acquire, $) != 0) b.yield($); // acquire[sync-leave]
+        while (taken_.load(mo_acquire, $) != 0) b.yield($); // acquire[sync-leave]
+        while (rest_.load(mo_acquire, $) != 0) b.yield($);  // acquire[sync-leave]
         object($) = 1;
     }
     void thread(unsigned id) {
+        if (Shared) { // those who waited destroy it; those who opened may still be inside
+            if (!wait()) leave(2);
+            return;
+        }
         if (Resized && id == 2) {
             change(false, 2);
             return change(false, 2);
@@ -114,14 +146,20 @@ template <bool Resized> struct barrier : rl::test_suite<barrier<Resized>, 3> {
     }
 };
 
-const registration dropped{{"barrier_dropped",
-                            {"arrive_relaxed", "wait_relaxed", "drop_keeps_the_number", "", "wakes_late", ""},
-                            search<barrier<false>>,
-                            {2, 20000}}};
-const registration resized{{"barrier_resized",
-                            {"arrive_relaxed", "wait_relaxed", "", "resize_opens_nothing", "", "changes_unsettled"},
-                            search<barrier<true>>,
-                            {2, 20000}}};
+const registration dropped{
+    {"barrier_dropped",
+     {"arrive_relaxed", "wait_relaxed", "drop_keeps_the_number", "", "wakes_late", "", "", "leaves_relaxed"},
+     search<barrier<kind::dropped>>,
+     {2, 20000}}};
+const registration resized{
+    {"barrier_resized",
+     {"arrive_relaxed", "wait_relaxed", "", "resize_opens_nothing", "", "changes_unsettled", "", ""},
+     search<barrier<kind::resized>>,
+     {2, 20000}}};
+const registration shared{{"barrier_shared",
+                           {"", "", "", "", "wakes_late", "", "always_in_turn", "leaves_relaxed"},
+                           search<barrier<kind::shared>>,
+                           {2, 20000}}};
 
 } // namespace
 } // namespace model
