@@ -1,7 +1,11 @@
 #include "sys/loaded_objects.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -55,6 +59,52 @@ bool has_note_by(const char *owner, const std::byte *notes, std::size_t size) no
     return false;
 }
 
+const ElfW(Dyn) * entries_of(const dl_phdr_info &object) noexcept {
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i)
+        if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            return reinterpret_cast<const ElfW(Dyn) *>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    return nullptr;
+}
+
+// Is there an entry of this kind (DT_NEEDED, DT_SONAME) whose name is such a one?
+template <class Is_such>
+bool some_name(const ElfW(Dyn) * entries, std::uintptr_t base, decltype(ElfW(Dyn)::d_tag) kind, Is_such is_such) {
+    std::uintptr_t names = 0;
+    for (const auto *e = entries; e->d_tag != DT_NULL; ++e)
+        if (e->d_tag == DT_STRTAB) names = e->d_un.d_ptr;
+    if (names < base) names += base; // the kernel's own object is not relocated
+    for (const auto *e = entries; names && e->d_tag != DT_NULL; ++e)
+        if (e->d_tag == kind && is_such(reinterpret_cast<const char *>(names + e->d_un.d_val))) return true;
+    return false;
+}
+
+std::string_view file_name(std::string_view path) noexcept { return path.substr(path.rfind('/') + 1); }
+
+bool is_called(const link_map *m, std::string_view name) noexcept {
+    return file_name(name) == file_name(m->l_name) ||
+           some_name(m->l_ld, m->l_addr, DT_SONAME, [name](const char *own) { return name == own; });
+}
+
+// `list`: as LD_PRELOAD.
+bool is_in(std::string_view list, const link_map *m) noexcept {
+    constexpr std::string_view between = " :";
+    for (std::size_t from = 0; (from = list.find_first_not_of(between, from)) < list.size();) {
+        const std::size_t to = std::min(list.find_first_of(between, from), list.size());
+        if (is_called(m, list.substr(from, to - from))) return true;
+        from = to;
+    }
+    return false;
+}
+
+// The kernel's own object, which nobody names, too.
+bool is_needed_before(const link_map *first, const link_map *m) noexcept {
+    const auto is_it = [m](const char *needed) { return is_called(m, needed); };
+    if (std::string_view(m->l_name).starts_with("linux-vdso")) return true;
+    for (const link_map *by = first; by != m; by = by->l_next)
+        if (some_name(by->l_ld, by->l_addr, DT_NEEDED, is_it)) return true;
+    return false;
+}
+
 } // namespace
 
 address_range object_around(const void *address) noexcept {
@@ -88,26 +138,44 @@ const char *file_around(const void *address) noexcept {
     return object ? object->l_name : "the program";
 }
 
+bool is_called(const dl_phdr_info &object, bool (*is_such)(const char *name)) noexcept {
+    if (object.dlpi_name && is_such(file_name(object.dlpi_name).data())) return true;
+    const ElfW(Dyn) *entries = entries_of(object);
+    return entries && some_name(entries, object.dlpi_addr, DT_SONAME, is_such);
+}
+
+bool needs(const dl_phdr_info &object, bool (*is_such)(const char *library)) noexcept {
+    const ElfW(Dyn) *entries = entries_of(object);
+    return entries && some_name(entries, object.dlpi_addr, DT_NEEDED, is_such);
+}
+
 bool some_object_needs(bool (*is_such)(const char *library)) noexcept {
     return ::dl_iterate_phdr(
                [](dl_phdr_info *object, std::size_t, void *argument) {
-                   const auto is_such = reinterpret_cast<bool (*)(const char *)>(argument);
-                   for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
-                       if (object->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-                       const auto *entries =
-                           reinterpret_cast<const ElfW(Dyn) *>(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-                       std::uintptr_t names = 0;
-                       for (const auto *e = entries; e->d_tag != DT_NULL; ++e)
-                           if (e->d_tag == DT_STRTAB) names = e->d_un.d_ptr;
-                       if (names < object->dlpi_addr)
-                           names += object->dlpi_addr; // the kernel's own object is not relocated
-                       for (const auto *e = entries; names && e->d_tag != DT_NULL; ++e)
-                           if (e->d_tag == DT_NEEDED && is_such(reinterpret_cast<const char *>(names + e->d_un.d_val)))
-                               return 1;
-                   }
-                   return 0;
+                   return needs(*object, reinterpret_cast<bool (*)(const char *)>(argument)) ? 1 : 0;
                },
                reinterpret_cast<void *>(is_such)) != 0;
+}
+
+const void *last_loaded_if_all_came_with_program() noexcept {
+    const char *preloaded = std::getenv("LD_PRELOAD");
+    struct search {
+        const char *preloaded;
+        const link_map *last;
+    } s{preloaded ? preloaded : "", nullptr};
+    ::dl_iterate_phdr( // for its lock
+        [](dl_phdr_info *, std::size_t, void *argument) {
+            auto &s = *static_cast<search *>(argument);
+            const link_map *const program = _r_debug.r_map;
+            for (const link_map *m = program; m; s.last = m, m = m->l_next)
+                if (m != program && !is_in(s.preloaded, m) && !is_needed_before(program, m)) {
+                    s.last = nullptr;
+                    break;
+                }
+            return 1;
+        },
+        &s);
+    return s.last;
 }
 
 void describe_code(const void *address, char *buffer, std::size_t size) noexcept {

@@ -115,7 +115,7 @@ bool is_beside(const dl_phdr_info &object) noexcept {
 // there are no libraries but those of its beginning, and the C++ library that Comity loads. Of these none is unloaded.
 // (One that loads Comity later may unload what was there before.)
 
-// The end of the list of them all; null: some could not be kept.
+// The end of the list of them all; null: some may not stay.
 std::atomic<const link_map *> last_for_good{nullptr};
 known for_good; // set once, under the lock `visiting`
 std::atomic<bool> for_good_is_known{false};
@@ -127,32 +127,12 @@ bool nothing_else_is_loaded() noexcept {
     return last && !next_of(last);
 }
 
-bool keep_loaded(const char *path) noexcept {
-    return !*path || ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != nullptr;
-}
-
-// Those of the beginning stay anyway; what an earlier constructor has loaded is kept.
-void keep_what_is_there() noexcept {
+// What an earlier constructor has loaded may be unloaded.
+void note_what_stays() noexcept {
     const char *preloaded = std::getenv("LD_PRELOAD");
     if (!preloaded || !std::strstr(preloaded, "libcomity_")) return;
-    struct objects {
-        const char *paths[known::most];
-        unsigned count = 0;
-    } with_variables;
-    ::dl_iterate_phdr(
-        [](dl_phdr_info *object, std::size_t, void *into) {
-            objects &o = *static_cast<objects *>(into);
-            const char *path = object->dlpi_name ? object->dlpi_name : "";
-            if (object->dlpi_tls_modid != 0 && !is_kept(path) && o.count < std::size(o.paths))
-                o.paths[o.count++] = path;
-            return 0;
-        },
-        &with_variables);
-    const link_map *last = _r_debug.r_map;
-    while (last && last->l_next) last = last->l_next;
-    bool all_stay = last && keep_loaded(last->l_name) && with_variables.count < known::most;
-    for (unsigned i = 0; i < with_variables.count; ++i) all_stay = keep_loaded(with_variables.paths[i]) && all_stay;
-    if (all_stay) last_for_good.store(last, std::memory_order_release); // release[for-good]
+    last_for_good.store(static_cast<const link_map *>(last_loaded_if_all_came_with_program()),
+                        std::memory_order_release); // release[for-good]
 }
 
 bool renew_for_good() noexcept {
@@ -219,7 +199,7 @@ __attribute__((constructor)) void find_early() noexcept {
             return 0;
         },
         nullptr);
-    keep_what_is_there();
+    note_what_stays();
     if (!at_fork([] { visiting.lock(); }, [] { visiting.unlock(); }, [] { visiting.unlock(); }))
         warn("no memory to prepare for fork: a child process must not make threads");
 }

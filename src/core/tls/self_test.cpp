@@ -90,6 +90,10 @@ const char *tls_self_test(tls_provider provider) noexcept {
     const std::uintptr_t own = tls_base();
     const int kept = errno;
     const int number = with_values.number;
+    // Once here, so that what is looked up at its first use is: on the block the dynamic linker's lock, which this
+    // thread may hold while it runs a library's constructor, would be somebody else's.
+    const char *wrong = sys::probe_thread(own);
+    if (wrong) return wrong;
     int error = 0;
     tls_block *block =
         provider == tls_provider::donor ? make_donor_block(stack_size, error) : make_glibc_block(stack_size, error);
@@ -98,7 +102,6 @@ const char *tls_self_test(tls_provider provider) noexcept {
         return provider == tls_provider::donor ? "no kernel thread can be made: a limit is reached"
                                                : "this C library is not known well enough";
     }
-    const char *wrong = nullptr;
     visit v;
     v.block = block;
     v.fn = check_all;

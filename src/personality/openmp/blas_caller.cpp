@@ -5,6 +5,7 @@
 
 #include "model/spmd/team.hpp"
 #include "sys/clock.hpp"
+#include "sys/loaded_objects.hpp"
 
 namespace comity::openmp::blas {
 namespace {
@@ -25,21 +26,34 @@ struct query {
     kind found;
 };
 
-// Wheels' libraries are libscipy_openblas*, and libopenblasp-* where a wheel was repaired (pthreads). Debian's are
-// libopenblas.so.0 in the folders openblas-pthread and openblas-openmp, with the build's letter in the file's name: p,
-// o.
-kind kind_of_file(const char *path) noexcept {
-    const char *slash = std::strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
-    if (!std::strncmp(file, "libscipy_openblas", 17)) return kind::pthreads_build;
-    if (std::strncmp(file, "libopenblas", 11) != 0) return kind::other;
-    return std::strstr(path, "openblas-pthread") ? kind::pthreads_build : kind::openmp_build;
+bool begins_with(const char *name, const char *start) noexcept {
+    return !std::strncmp(name, start, std::strlen(start));
+}
+
+// Wheels' libraries are libscipy_openblas*, and libopenblasp-* where a wheel was repaired; Debian's and conda's are
+// called libopenblas.so.0.
+bool is_openblas(const char *name) noexcept {
+    return begins_with(name, "libopenblas") || begins_with(name, "libscipy_openblas");
+}
+// Debian has the interfaces for those who are linked with the reference libraries' names in files of their own, which
+// ask for the number of threads, and the kernels, which open the regions, in libopenblas.so.0.
+bool is_interface(const char *name) noexcept { return begins_with(name, "libblas") || begins_with(name, "liblapack"); }
+
+bool is_openmp(const char *name) noexcept {
+    return begins_with(name, "libgomp") || begins_with(name, "libomp") || begins_with(name, "libiomp5");
+}
+
+kind kind_of(const dl_phdr_info &object) noexcept {
+    if (!sys::is_called(object, is_openblas) &&
+        !(sys::is_called(object, is_interface) && sys::needs(object, is_openblas)))
+        return kind::other;
+    return sys::needs(object, is_openmp) ? kind::openmp_build : kind::pthreads_build;
 }
 
 int look_at(dl_phdr_info *object, std::size_t, void *data) noexcept {
     query *q = static_cast<query *>(data);
     if (!contains(*object, q->address)) return 0;
-    q->found = kind_of_file(object->dlpi_name ? object->dlpi_name : "");
+    q->found = kind_of(*object);
     return 1;
 }
 
@@ -97,7 +111,7 @@ unsigned ranks_of_region(thread *t, const void *caller) noexcept {
     if (kind_of_caller(caller) != kind::openmp_build) return 0;
     if (holder.load(std::memory_order_relaxed) == t)
         expires.store(sys::now_ns() + region_ns, std::memory_order_relaxed);
-    return t->blas_ranks ? t->blas_ranks : 1;
+    return t->blas_ranks;
 }
 
 void region_is_over(thread *t) noexcept {

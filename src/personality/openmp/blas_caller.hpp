@@ -22,7 +22,7 @@ unsigned max_threads(const void *caller) noexcept;
 bool sets_threads(const void *caller) noexcept;
 // Is the caller not to know that it is in a region?
 bool hides_regions(const void *caller) noexcept;
-// How many ranks this region must have; 0: the caller is not OpenBLAS.
+// How many ranks this region must have; 0: the caller is not OpenBLAS, or was not told anything.
 unsigned ranks_of_region(thread *t, const void *caller) noexcept;
 // After such a region.
 void region_is_over(thread *t) noexcept;

@@ -1,17 +1,28 @@
 /* Calls OpenMP as OpenBLAS does, from a library whose name begins like OpenBLAS': see
- * src/personality/openmp/blas_caller.hpp. */
+ * src/personality/openmp/blas_caller.hpp. ONLY_INTERFACE, ONLY_KERNELS: only the part that Debian has in libblas.so.3,
+ * or only the rest. */
 #include <omp.h>
 #include <time.h>
 
 /* After the call: so that it is no jump, and its return address is here. */
 #define STAY __asm__ volatile("" ::: "memory")
 
+#ifdef ONLY_INTERFACE
+extern int blas_cpu_number;
+#else
+int blas_cpu_number = 1 << 20;
+#endif
+
+#ifndef ONLY_KERNELS
 int blas_decision(void) {
     int count = omp_get_max_threads();
     STAY;
-    return count;
+    return count < blas_cpu_number ? count : blas_cpu_number;
 }
 
+#endif
+
+#ifndef ONLY_INTERFACE
 void blas_set_threads(int count) {
     omp_set_num_threads(count);
     STAY;
@@ -52,3 +63,4 @@ int blas_region(void) {
     }
     return late ? 0 : ranks;
 }
+#endif

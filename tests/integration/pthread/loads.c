@@ -1,10 +1,13 @@
 /* Waits for the threads that a library starts in its constructor (threads_in_constructor.cpp): one that it loads, or,
- * if none is named, one that it is linked with. */
+ * if none is named, one that it is linked with: by threads_ended.c, or itself. */
 #include <dlfcn.h>
 #include <stdio.h>
 
 #ifdef LINKED
 int threads_ended(void);
+#elif defined(LINKED_DIRECTLY)
+extern int ended_in_constructor;
+static int threads_ended(void) { return ended_in_constructor; }
 #else
 static int threads_ended(void) { return -1; }
 #endif

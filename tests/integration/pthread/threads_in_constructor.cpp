@@ -12,7 +12,11 @@ __attribute__((visibility("default"))) int ended_in_constructor = 0;
 
 namespace {
 
+// A library with such variables is one that Comity looks at when it is loaded itself, before this constructor has run.
+thread_local volatile int of_each_thread = 0;
+
 void *use_everything(void *) {
+    of_each_thread = 1;
     pthread_key_t key{};
     pthread_key_create(&key, nullptr);
     pthread_setspecific(key, &key);

@@ -457,6 +457,7 @@ COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, vo
         return next_create.get()(out, a, fn, arg);
     }
     say_once(said_ours, "threads run on Comity's harts");
+    if (!next_self.known()) comity::sys::find_all_next(); // a library whose constructor runs before at_load
     thread *t = take_memory();
     if (!t) return EAGAIN;
     t->fn = fn;
