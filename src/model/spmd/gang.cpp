@@ -69,12 +69,8 @@ standstills known_standstills;
 
 } // namespace
 
-bool expects_standstill(const void *known_as, unsigned ranks) noexcept {
-    return known_standstills.may_know() && known_standstills.expects(known_as, ranks);
-}
-
 bool team::would_stand_still(const void *code, unsigned ranks) noexcept {
-    if (!expects_standstill(code, ranks)) return false;
+    if (!known_standstills.may_know() || !known_standstills.expects(code, ranks)) return false;
     for (unsigned i = 1; i < ranks; ++i)
         if (!core::promotable(members_[i]->c) || !core::prepare_promotion(members_[i]->c)) return false;
     return true;

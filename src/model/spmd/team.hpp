@@ -96,10 +96,6 @@ COMITY_SHARED void settle(unsigned place) noexcept;
 // The stack of ranks made from now on, in bytes; 0: COMITY_STACK_SIZE. Any thread, not while regions run.
 COMITY_SHARED void set_stack_size(std::size_t bytes) noexcept;
 
-// Did regions with this code (run's known_as) and as many ranks, or fewer, stand still lately? To be asked once for
-// each that begins: after many it is tried again (standstills.hpp). Any thread.
-COMITY_SHARED bool expects_standstill(const void *known_as, unsigned ranks) noexcept;
-
 // How many harts the caller could have for a region right now: its own and those that nobody uses; stale at once. A
 // thread of the program's is going to compute, in a region or alone, so from now on it keeps one, if there is one;
 // where there is none, whoever asks next will not be offered its core a second time. Any thread. Neither switches nor

@@ -219,15 +219,12 @@ void reader::proc_bind() noexcept {
 
 // OMP_MAX_ACTIVE_LEVELS wins over OMP_NESTED; lists ask for nesting too, as in libgomp.
 void reader::levels(bool nested) noexcept {
-    const bool listed = p_.num_threads_listed > 1 || p_.bind_listed > 1;
-    bool nests = nested || listed;
-    flag("OMP_NESTED", nests);
-    p_.initial.max_active_levels = nests ? most_levels : 1;
-    p_.initial.nests_unasked = nested && !sys::get_options().nested_given && !listed && !look_up_("OMP_NESTED");
-    const char *instead = nests ? "255" : "1";
+    bool asked = nested || p_.num_threads_listed > 1 || p_.bind_listed > 1;
+    flag("OMP_NESTED", asked);
+    p_.initial.max_active_levels = asked ? most_levels : 1;
+    const char *instead = asked ? "255" : "1";
     long most;
     if (const char *text = look_up_("OMP_MAX_ACTIVE_LEVELS")) {
-        p_.initial.nests_unasked = false;
         if (to_number(whole(text), 0, LONG_MAX, most))
             p_.initial.max_active_levels =
                 static_cast<std::uint8_t>(most < long{most_levels} ? most : long{most_levels});

@@ -26,7 +26,6 @@ struct icvs {
     bool monotonic = false;            // as omp_get_schedule reports it; loops are monotonic anyway
     bool implicitly_monotonic = false; // static without a modifier, by the environment
     bool dynamic = false;
-    bool nests_unasked = false; // inner regions are active because Comity has them so; nobody has asked for it
     std::uint8_t max_active_levels = 1;
     std::uint8_t bind = 0; // a bind_policy (binding.hpp)
     int default_device = 0;

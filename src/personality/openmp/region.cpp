@@ -153,11 +153,6 @@ bool end_tasks(team *tm, thread *first) noexcept {
     return true;
 }
 
-// Its code, for what is remembered of it.
-const void *known_as(const region &r) noexcept {
-    return r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
-}
-
 // What a region of `ranks` ranks finds when it starts.
 team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
     team *tm = t->child;
@@ -184,7 +179,7 @@ team *set_up(thread *t, const region &r, unsigned ranks) noexcept {
         fill_loop(t, ranks, tm->first_share, *r.loop);
     }
     if (process.own_regions) [[unlikely]]
-        tm->opened_by = known_as(r);
+        tm->opened_by = r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
     set(tm->displays, process.display_affinity);
     if (tm->displays) [[unlikely]]
         tm->abi = r.abi;
@@ -243,11 +238,11 @@ template <bool watched> void run(thread *t, const region &r, unsigned ranks) noe
         if (r.bind && r.abi->bind_clause_lasts && !off && process.bind_listed <= tm->level) tm->icv.bind = r.bind;
     }
     if (watched) ompt::region_begins(t, tm, requested_by(t, r), r.most != no_limit, r.at);
-    const void *code = known_as(r);
+    const void *known_as = r.known_as ? r.known_as : reinterpret_cast<const void *>(r.function);
     if (ranks > 1) {
-        tm->gather = may_make_tasks(code);
+        tm->gather = may_make_tasks(known_as);
         spmd::run(contexts, rank_body<watched>, tm,
-                  r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative, code);
+                  r.exactly ? spmd::region_kind::gang : spmd::region_kind::cooperative, known_as);
         sys::fetch_to_write(tm); // its first line, for the next region
     } else {
         tm->gather = false;
@@ -256,7 +251,7 @@ template <bool watched> void run(thread *t, const region &r, unsigned ranks) noe
     const bool made_tasks = tidy(tm, first);
     if (watched) ompt::region_ends(t, tm);
     if (ranks > 1 && (tm->gather || made_tasks)) [[unlikely]]
-        remember_tasks(code, made_tasks);
+        remember_tasks(known_as, made_tasks);
     self = t;
     if (limit != no_limit && taken > 1) [[unlikely]]
         give_to_limit(t, taken);
@@ -300,17 +295,8 @@ unsigned ranks_for(thread *t, unsigned wanted) noexcept {
     return too_many(t, ranks);
 }
 
-// Inner regions that only Comity makes active have one rank, as without Comity, where more would wait for each other in
-// loops of their own for harts that they do not have (BLIS between its barriers).
-static bool is_better_alone(const thread *t, const region &r, unsigned ranks) noexcept {
-    return t->team->active_level != 0 && ranks > 1 && icv_of(t).nests_unasked &&
-           spmd::expects_standstill(known_as(r), ranks);
-}
-
 void run_region(thread *t, const region &r) noexcept {
-    unsigned ranks = r.exactly ? r.exactly : ranks_for(t, r.ranks);
-    if (!r.exactly && is_better_alone(t, r, ranks)) [[unlikely]]
-        ranks = 1;
+    const unsigned ranks = r.exactly ? r.exactly : ranks_for(t, r.ranks);
     run_region(t, r, ranks > r.most && icv_of(t).dynamic ? r.most : ranks);
 }
 

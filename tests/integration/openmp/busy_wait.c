@@ -7,9 +7,7 @@
 // same, and who waits allocates and frees memory all the time, so that mostly it has the allocator's lock. `busy_wait
 // opening SECONDS`: all that have harts wait for one that loses its own on the way into an inner region, where all must
 // be within so many seconds. `busy_wait follow THREADS`: in a region of another thread of the program each waits for
-// the one before it, and for all at barriers; `again`: in two of the first thread's, where the second has a kernel
-// thread for each. `busy_wait unasked|asked THREADS`: inner regions in which those of one meet, many times; when that
-// has stood still, the next ones have one thread each, unless inner regions were asked for.
+// the one before it, and for all at barriers.
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -277,32 +275,7 @@ static int follow_again(int threads) {
     return 0;
 }
 
-static int meet_in_many_inner_regions(int threads, int asked) {
-    atomic_int alone = 0, together = 0;
-    if (asked) omp_set_max_active_levels(2);
-#pragma omp parallel num_threads(2)
-    for (int i = 0; i < 30; ++i) {
-        meeting inner;
-#pragma omp parallel num_threads(threads)
-        {
-#pragma omp single
-            inner = (meeting){.size = omp_get_num_threads()};
-            for (int k = 0; k < 3; ++k) meet(&inner);
-#pragma omp single
-            atomic_fetch_add(omp_get_num_threads() == 1 ? &alone : &together, 1);
-        }
-    }
-    if ((atomic_load(&alone) != 0) != !asked || atomic_load(&together) == 0 ||
-        atomic_load(&alone) + atomic_load(&together) != 60) {
-        fprintf(stderr, "busy_wait: %d inner regions of one thread, %d of more\n", alone, together);
-        return 1;
-    }
-    return 0;
-}
-
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "unasked") == 0) return meet_in_many_inner_regions(atoi(argv[2]), 0);
-    if (argc == 3 && strcmp(argv[1], "asked") == 0) return meet_in_many_inner_regions(atoi(argv[2]), 1);
     if (argc == 3 && strcmp(argv[1], "again") == 0) return follow_again(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "follow") == 0) return follow_in_regions_of_a_thread(atoi(argv[2]));
     if (argc == 3 && strcmp(argv[1], "stranger") == 0) return wait_for_a_stranger(atoi(argv[2]));
@@ -324,8 +297,7 @@ int main(int argc, char **argv) {
     if (argc != 3 || (!yields && !sleeps && strcmp(argv[1], "bare") != 0)) {
         fprintf(stderr,
                 "usage: busy_wait "
-                "bare|yield|sleep|stranger|master|behind|inner|inner_sleep|threads|allocating|follow|again|unasked|"
-                "asked THREADS\n"
+                "bare|yield|sleep|stranger|master|behind|inner|inner_sleep|threads|allocating|follow|again THREADS\n"
                 "       busy_wait opening SECONDS\n");
         return 2;
     }

@@ -46,7 +46,6 @@ int omp_get_nested() noexcept {
 
 void omp_set_nested(int value) noexcept {
     icvs &icv = own_icv();
-    icv.nests_unasked = false;
     if (value && icv.max_active_levels == 1)
         icv.max_active_levels = most_levels;
     else if (!value && icv.max_active_levels > 1)
@@ -55,10 +54,8 @@ void omp_set_nested(int value) noexcept {
 
 int omp_get_max_active_levels() noexcept { return icv_of(current()).max_active_levels; }
 void omp_set_max_active_levels(int levels) noexcept {
-    if (levels < 0) return;
-    icvs &icv = own_icv();
-    icv.nests_unasked = false;
-    icv.max_active_levels = static_cast<std::uint8_t>(levels < int{most_levels} ? levels : int{most_levels});
+    if (levels >= 0)
+        own_icv().max_active_levels = static_cast<std::uint8_t>(levels < int{most_levels} ? levels : int{most_levels});
 }
 int omp_get_supported_active_levels() noexcept { return most_levels; }
 
