@@ -90,7 +90,8 @@ constexpr core::sched_hooks hooks{
         },
     .around_fork = [](core::sched *s, core::fork_stage stage,
                       const carrier *k) noexcept { static_cast<work_stealing *>(s)->around_fork(stage, k); },
-    .keeps_woken = [](const core::sched *s) noexcept { return !static_cast<const work_stealing *>(s)->in_order(); }};
+    .keeps_woken =
+        [](const core::sched *s) noexcept { return static_cast<const work_stealing *>(s)->lets_pairs_meet(); }};
 
 } // namespace
 
@@ -339,23 +340,33 @@ void work_stealing::next(carrier *k) noexcept {
     }
 }
 
+bool work_stealing::lets_pairs_meet() const noexcept {
+    return harts == 2 && parent == &base() && !in_order() && !has_affinities();
+}
+
 // Threads that meet, or hand something on, stop and go on so often that moving one costs more than letting its hart get
 // to it. So harts that will soon have gone through their ready contexts are left alone, for a while at most; for longer
 // where the one that was taken the last time has kept this hart busy for a moment only. True: the caller looks again.
 bool work_stealing::leaves_to_others(slot &own, patience &left) noexcept {
-    constexpr std::uint64_t soon_us = 5, longest_us = 8;
+    constexpr std::uint64_t soon_us = 5;
     constexpr unsigned least_us = 100, most_us = 16 * least_us;
-    const std::uint64_t us = core::ticks_per_us(), begin = sys::ticks();
+    const bool is_long = lets_pairs_meet(), is_root = parent == &base();
+    if ((is_root && base().pressed()) || closing_.load(std::memory_order_relaxed)) return false;
+    const std::uint64_t us = core::ticks_per_us(), begin = sys::ticks(), longest_us = is_long ? 8 : 4;
     if (left.since == 0) {
         left.since = begin;
-        own.patience_us = begin - own.took_at < least_us * us ? std::min(2 * own.patience_us, most_us) : least_us;
+        if (own.took_at != 0)
+            own.patience_us = begin - own.took_at < least_us * us
+                                  ? std::min(2 * std::max(own.patience_us, least_us), most_us)
+                                  : least_us;
         own.took_at = 0;
     }
-    if (begin - left.since > own.patience_us * us || core::chaos_chance(2)) return false;
+    const std::uint64_t longest = is_long ? std::max(own.patience_us, least_us) : least_us;
+    if (begin - left.since > longest * us || core::chaos_chance(2)) return false;
     std::uint64_t queued = 0;
     for (const slot *s = slots; s != slots + harts; ++s) queued += s->ready.load(std::memory_order_relaxed);
     if (queued == 0) {
-        if (left.for_us == 1) return false;
+        if (!is_long || left.for_us == 1) return false;
         queued = 1; // of threads that take turns there is often none for a moment
     }
     // Looks at its own lines only meanwhile: the others write theirs with each turn.

@@ -69,6 +69,9 @@ public:
     bool in_order() const noexcept {
         return policy_.load(std::memory_order_relaxed) || spare_count_.load(std::memory_order_relaxed) != 0;
     }
+    // May two threads that only take turns come together on one hart, while the other one leaves them there? With more
+    // harts all that are idle would be kept awake by contexts that are ready for a moment.
+    bool lets_pairs_meet() const noexcept;
 
 private:
     work_stealing() = default;

@@ -16,8 +16,9 @@ public:
     void enter() noexcept { inside_.fetch_add(1, std::memory_order_relaxed); }
     void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); } // release[sync-leave]
     // Nobody enters any more: waits until all have left.
-    void wait() const noexcept {
-        for (unsigned i = 1; inside_.load(std::memory_order_acquire) != 0; ++i) { // acquire[sync-leave]
+    void wait() const noexcept { await_zero(inside_); }
+    template <class Word> static void await_zero(const std::atomic<Word> &word) noexcept {
+        for (unsigned i = 1; word.load(std::memory_order_acquire) != Word{}; ++i) { // acquire[sync-leave]
             if (i % 256 == 0)
                 sys::yield_kernel_thread(); // a few instructions of somebody who has lost his core
             else
@@ -54,7 +55,7 @@ public:
             rest_.leave();
     }
     void wait() const noexcept {
-        while (taken_.load(std::memory_order_acquire)) sys::yield_kernel_thread(); // acquire[sync-leave]
+        leaving::await_zero(taken_);
         rest_.wait();
     }
 

@@ -55,7 +55,7 @@ bool wait_list::spin(context *c, ready_fn ready, void *arg, std::int64_t deadlin
             return true;
         }
         if (i == 0) {
-            could_meet = hooks && hooks->keeps_woken && hooks->keeps_woken(s);
+            could_meet = !c->home && hooks && hooks->keeps_woken && hooks->keeps_woken(s);
             if (could_meet && k->turns.ends()) return false;
             from = sys::ticks();
             most = ticks_to_spin(deadline);

@@ -72,7 +72,7 @@ bool some_name(const ElfW(Dyn) * entries, std::uintptr_t base, decltype(ElfW(Dyn
     std::uintptr_t names = 0;
     for (const auto *e = entries; e->d_tag != DT_NULL; ++e)
         if (e->d_tag == DT_STRTAB) names = e->d_un.d_ptr;
-    if (names < base) names += base; // the kernel's own object is not relocated
+    if (names && names < base) names += base; // the kernel's own object is not relocated
     for (const auto *e = entries; names && e->d_tag != DT_NULL; ++e)
         if (e->d_tag == kind && is_such(reinterpret_cast<const char *>(names + e->d_un.d_val))) return true;
     return false;
@@ -85,12 +85,21 @@ bool is_called(const link_map *m, std::string_view name) noexcept {
            some_name(m->l_ld, m->l_addr, DT_SONAME, [name](const char *own) { return name == own; });
 }
 
+// The first of the list with this name: what serves those that need it. One with the same name that is loaded later, by
+// its path, is somebody's own.
+bool is_first_called(const link_map *first, const link_map *m, std::string_view name) noexcept {
+    if (!is_called(m, name)) return false;
+    for (; first != m; first = first->l_next)
+        if (is_called(first, name)) return false;
+    return true;
+}
+
 // `list`: as LD_PRELOAD.
-bool is_in(std::string_view list, const link_map *m) noexcept {
+bool is_in(std::string_view list, const link_map *first, const link_map *m) noexcept {
     constexpr std::string_view between = " :";
     for (std::size_t from = 0; (from = list.find_first_not_of(between, from)) < list.size();) {
         const std::size_t to = std::min(list.find_first_of(between, from), list.size());
-        if (is_called(m, list.substr(from, to - from))) return true;
+        if (is_first_called(first, m, list.substr(from, to - from))) return true;
         from = to;
     }
     return false;
@@ -98,7 +107,7 @@ bool is_in(std::string_view list, const link_map *m) noexcept {
 
 // The kernel's own object, which nobody names, too.
 bool is_needed_before(const link_map *first, const link_map *m) noexcept {
-    const auto is_it = [m](const char *needed) { return is_called(m, needed); };
+    const auto is_it = [first, m](const char *needed) { return is_first_called(first, m, needed); };
     if (std::string_view(m->l_name).starts_with("linux-vdso")) return true;
     for (const link_map *by = first; by != m; by = by->l_next)
         if (some_name(by->l_ld, by->l_addr, DT_NEEDED, is_it)) return true;
@@ -168,7 +177,7 @@ const void *last_loaded_if_all_came_with_program() noexcept {
             auto &s = *static_cast<search *>(argument);
             const link_map *const program = _r_debug.r_map;
             for (const link_map *m = program; m; s.last = m, m = m->l_next)
-                if (m != program && !is_in(s.preloaded, m) && !is_needed_before(program, m)) {
+                if (m != program && !is_in(s.preloaded, program, m) && !is_needed_before(program, m)) {
                     s.last = nullptr;
                     break;
                 }

@@ -1,5 +1,8 @@
 #include "personality/openmp/blas_caller.hpp"
 
+#include "personality/openmp/region.hpp"
+
+#include <algorithm>
 #include <cstring>
 #include <link.h>
 
@@ -37,10 +40,20 @@ bool is_openblas(const char *name) noexcept {
 }
 // Debian has the interfaces for those who are linked with the reference libraries' names in files of their own, which
 // ask for the number of threads, and the kernels, which open the regions, in libopenblas.so.0.
-bool is_interface(const char *name) noexcept { return begins_with(name, "libblas") || begins_with(name, "liblapack"); }
+bool is_interface(const char *name) noexcept {
+    for (const char *stem : {"libblas", "libcblas", "liblapack"}) {
+        if (!begins_with(name, stem)) continue;
+        const char *rest = name + std::strlen(stem);
+        for (const char *ending : {".so", "64.so", "64_.so"})
+            if (begins_with(rest, ending)) return true;
+    }
+    return false;
+}
 
 bool is_openmp(const char *name) noexcept {
-    return begins_with(name, "libgomp") || begins_with(name, "libomp") || begins_with(name, "libiomp5");
+    for (const char *library : {"libgomp", "libomp", "libiomp5", "libnvomp", "libfjomp"})
+        if (begins_with(name, library)) return true;
+    return false;
 }
 
 kind kind_of(const dl_phdr_info &object) noexcept {
@@ -58,7 +71,8 @@ int look_at(dl_phdr_info *object, std::size_t, void *data) noexcept {
 }
 
 // What the callers were that we saw: address << 2 | kind, direct-mapped; any thread writes. An address means the same
-// library for as long as the process lives, but for dlclose, after which a wrong answer costs time only.
+// library for as long as the process lives, but for dlclose: then what is loaded in its place, and calls from the very
+// same address, may be taken for OpenBLAS.
 std::atomic<std::uintptr_t> seen[1024];
 
 kind kind_of_caller(const void *caller) noexcept {
@@ -94,9 +108,12 @@ bool claim(thread *t) noexcept {
 } // namespace
 
 unsigned max_threads(const void *caller) noexcept {
-    if (kind_of_caller(caller) != kind::openmp_build) return 0;
     thread *t = current();
-    unsigned ranks = spmd::claim_harts();
+    if (kind_of_caller(caller) != kind::openmp_build) {
+        t->blas_ranks = 0; // perhaps part of an OpenBLAS that is not known as such: its region has what it is told now
+        return 0;
+    }
+    unsigned ranks = std::min(spmd::claim_harts(), left_of_limit(t));
     const unsigned set = icv_of(t).num_threads;
     if (set && set < ranks) ranks = set;
     if (ranks < 2 || !claim(t)) ranks = 1;

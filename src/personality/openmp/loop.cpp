@@ -125,6 +125,7 @@ void settle(const thread *t, unsigned ranks, loop &l) noexcept {
     resolve_schedule(t, l);
     // Every rank may overshoot by a chunk, and ask again once more.
     l.wraps = l.chunk > (UINT64_MAX - l.count) / (2 * std::uint64_t{ranks} + 2);
+    l.plain = l.kind == schedule_kind::dynamic && !l.ordered && !l.wraps;
 }
 
 void fill_loop(const thread *t, unsigned ranks, work_share *share, const loop &given) noexcept {

@@ -19,6 +19,7 @@ struct loop {
     bool ordered = false;
     bool whole_chunks = false; // guided: only multiples of the chunk, but at the end
     bool wraps = false;        // a fetch_add on the iterations given out could wrap around; by `settle`
+    bool plain = false;        // dynamic, not ordered, and it cannot: what one addition deals out; by `settle`
 };
 
 loop signed_loop(long start, long end, long step, schedule_kind kind, long chunk) noexcept;

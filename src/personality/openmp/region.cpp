@@ -124,12 +124,15 @@ void inherit(thread *parent, team *tm) noexcept {
         tm->icv.bind = process.bind[tm->level];
 }
 
+// How many threads the caller's root thread has in regions, its own not counted.
+std::atomic<unsigned> &busy_of(const thread *t) noexcept {
+    while (t->team->parent) t = t->team->parent;
+    return t->team->busy;
+}
+
 // Under a limit on threads: takes what is left of it for a region of `wanted` ranks.
 unsigned take_from_limit(thread *t, unsigned wanted, unsigned limit) noexcept {
-    std::atomic<unsigned> &busy = [t]() mutable -> std::atomic<unsigned> & {
-        while (t->team->parent) t = t->team->parent;
-        return t->team->busy;
-    }();
+    std::atomic<unsigned> &busy = busy_of(t);
     unsigned now = busy.load(std::memory_order_relaxed), given;
     do {
         const unsigned left = now < limit ? limit - now : 0;
@@ -138,10 +141,7 @@ unsigned take_from_limit(thread *t, unsigned wanted, unsigned limit) noexcept {
     return given + 1;
 }
 
-void give_to_limit(thread *t, unsigned ranks) noexcept {
-    while (t->team->parent) t = t->team->parent;
-    t->team->busy.fetch_sub(ranks - 1, std::memory_order_relaxed);
-}
+void give_to_limit(thread *t, unsigned ranks) noexcept { busy_of(t).fetch_sub(ranks - 1, std::memory_order_relaxed); }
 
 // Did the region make tasks? Now all are done.
 bool end_tasks(team *tm, thread *first) noexcept {
@@ -217,7 +217,8 @@ unsigned requested_by(const thread *t, const region &r) noexcept {
 
 template <bool watched> void run(thread *t, const region &r, unsigned ranks) noexcept {
     const unsigned limit = icv_of(t).thread_limit;
-    if (limit != no_limit && ranks > 1) [[unlikely]]
+    const bool limited = limit != no_limit && ranks > 1 && !r.exactly; // the others have asked for what is left
+    if (limited) [[unlikely]]
         ranks = take_from_limit(t, ranks, limit);
 
     const unsigned taken = ranks;
@@ -253,7 +254,7 @@ template <bool watched> void run(thread *t, const region &r, unsigned ranks) noe
     if (ranks > 1 && (tm->gather || made_tasks)) [[unlikely]]
         remember_tasks(known_as, made_tasks);
     self = t;
-    if (limit != no_limit && taken > 1) [[unlikely]]
+    if (limited && taken > 1) [[unlikely]]
         give_to_limit(t, taken);
     if (ranks > 1) spmd::let_thread_go_on();
 }
@@ -303,6 +304,11 @@ void run_region(thread *t, const region &r) noexcept {
 void run_region(thread *t, const region &r, unsigned ranks) noexcept {
     return ompt::either([t, &r, ranks](ompt::place) { run<true>(t, r, ranks); },
                         [t, &r, ranks] { run<false>(t, r, ranks); }, {});
+}
+
+unsigned left_of_limit(const thread *t) noexcept {
+    const unsigned limit = icv_of(t).thread_limit, busy = busy_of(t).load(std::memory_order_relaxed) + 1;
+    return busy < limit ? limit - busy + 1 : 1;
 }
 
 void begin_serial_region(thread *t, const abi_traits &abi) noexcept {

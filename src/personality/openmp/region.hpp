@@ -36,6 +36,9 @@ struct region {
 // How many ranks a region opened by `t` now would have.
 unsigned ranks_for(thread *t, unsigned wanted) noexcept;
 
+// How many threads a region of t's may have under the limit (OMP_THREAD_LIMIT), at least 1.
+unsigned left_of_limit(const thread *t) noexcept;
+
 // Runs the region on the caller as rank 0 and returns when all ranks have. May switch.
 void run_region(thread *t, const region &r) noexcept;
 // The same for regions whose number of ranks is settled (by ranks_for).
