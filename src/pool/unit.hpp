@@ -89,8 +89,9 @@ struct unit_scheduler : core::sched {
         unsigned ready_turn = 0;        // at which turn a context that was ready went on; the hart's
         std::uint64_t entered_at = 0;   // ticks; the hart's
         unsigned wait_us = 1;           // how long the hart waits before it looks into an order again; the hart's
-        unsigned patience_us = 0;       // for how long it leaves contexts of other harts to them; the hart's
-        std::uint64_t took_at = 0;      // ticks: when it took one, if it has not looked for one since; the hart's
+        static constexpr unsigned least_patience_us = 100;
+        unsigned patience_us = least_patience_us; // for how long it leaves contexts of other harts to them; the hart's
+        std::uint64_t took_at = 0; // ticks: when it took one, if it has not looked for one since; the hart's
         // By descent: how many bytes the hart's thread may still allocate; the hart's.
         std::atomic<std::int64_t> allowance{0};
         alignas(64) core::spinlock lock;

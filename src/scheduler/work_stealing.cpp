@@ -349,19 +349,17 @@ bool work_stealing::lets_pairs_meet() const noexcept {
 // where the one that was taken the last time has kept this hart busy for a moment only. True: the caller looks again.
 bool work_stealing::leaves_to_others(slot &own, patience &left) noexcept {
     constexpr std::uint64_t soon_us = 5;
-    constexpr unsigned least_us = 100, most_us = 16 * least_us;
+    constexpr unsigned least_us = slot::least_patience_us, most_us = 16 * least_us;
     const bool is_long = lets_pairs_meet(), is_root = parent == &base();
     if ((is_root && base().pressed()) || closing_.load(std::memory_order_relaxed)) return false;
     const std::uint64_t us = core::ticks_per_us(), begin = sys::ticks(), longest_us = is_long ? 8 : 4;
     if (left.since == 0) {
         left.since = begin;
         if (own.took_at != 0)
-            own.patience_us = begin - own.took_at < least_us * us
-                                  ? std::min(2 * std::max(own.patience_us, least_us), most_us)
-                                  : least_us;
+            own.patience_us = begin - own.took_at < least_us * us ? std::min(2 * own.patience_us, most_us) : least_us;
         own.took_at = 0;
     }
-    const std::uint64_t longest = is_long ? std::max(own.patience_us, least_us) : least_us;
+    const std::uint64_t longest = is_long ? own.patience_us : least_us;
     if (begin - left.since > longest * us || core::chaos_chance(2)) return false;
     std::uint64_t queued = 0;
     for (const slot *s = slots; s != slots + harts; ++s) queued += s->ready.load(std::memory_order_relaxed);

@@ -65,10 +65,6 @@ public:
     [[noreturn]] void next(carrier *k) noexcept;
     bool has_work(const carrier *k) noexcept;
     bool sees_work(const carrier *k) noexcept;
-    // Do units stand in a policy, or are there some that none had memory for?
-    bool in_order() const noexcept {
-        return policy_.load(std::memory_order_relaxed) || spare_count_.load(std::memory_order_relaxed) != 0;
-    }
     // May two threads that only take turns come together on one hart, while the other one leaves them there? With more
     // harts all that are idle would be kept awake by contexts that are ready for a moment.
     bool lets_pairs_meet() const noexcept;
@@ -114,6 +110,9 @@ private:
     bool take_absent(carrier *k) noexcept;
     void leaves(slot &own) noexcept;
     // With a policy: ordered.cpp.
+    bool in_order() const noexcept {
+        return policy_.load(std::memory_order_relaxed) || spare_count_.load(std::memory_order_relaxed) != 0;
+    }
     void line_up(slot &s, context *first, context *last, unsigned n, occasion why) noexcept;
     void line_up_yielded(context *c) noexcept;
     unit *pick(slot &own) noexcept;

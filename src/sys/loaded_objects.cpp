@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -57,13 +56,6 @@ bool has_note_by(const char *owner, const std::byte *notes, std::size_t size) no
         size -= all;
     }
     return false;
-}
-
-const ElfW(Dyn) * entries_of(const dl_phdr_info &object) noexcept {
-    for (unsigned i = 0; i < object.dlpi_phnum; ++i)
-        if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
-            return reinterpret_cast<const ElfW(Dyn) *>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
-    return nullptr;
 }
 
 // Is there an entry of this kind (DT_NEEDED, DT_SONAME) whose name is such a one?
@@ -147,31 +139,36 @@ const char *file_around(const void *address) noexcept {
     return object ? object->l_name : "the program";
 }
 
-bool is_called(const dl_phdr_info &object, bool (*is_such)(const char *name)) noexcept {
-    if (object.dlpi_name && is_such(file_name(object.dlpi_name).data())) return true;
-    const ElfW(Dyn) *entries = entries_of(object);
-    return entries && some_name(entries, object.dlpi_addr, DT_SONAME, is_such);
+bool is_called(const void *library, bool (*is_such)(const char *name)) noexcept {
+    const auto *m = static_cast<const link_map *>(library);
+    return is_such(file_name(m->l_name).data()) || some_name(m->l_ld, m->l_addr, DT_SONAME, is_such);
 }
 
-bool needs(const dl_phdr_info &object, bool (*is_such)(const char *library)) noexcept {
-    const ElfW(Dyn) *entries = entries_of(object);
-    return entries && some_name(entries, object.dlpi_addr, DT_NEEDED, is_such);
+bool needs(const void *library, bool (*is_such)(const char *name)) noexcept {
+    const auto *m = static_cast<const link_map *>(library);
+    return some_name(m->l_ld, m->l_addr, DT_NEEDED, is_such);
 }
 
 bool some_object_needs(bool (*is_such)(const char *library)) noexcept {
     return ::dl_iterate_phdr(
                [](dl_phdr_info *object, std::size_t, void *argument) {
-                   return needs(*object, reinterpret_cast<bool (*)(const char *)>(argument)) ? 1 : 0;
+                   const auto is_such = reinterpret_cast<bool (*)(const char *)>(argument);
+                   for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+                       const auto &part = object->dlpi_phdr[i];
+                       if (part.p_type != PT_DYNAMIC) continue;
+                       const auto *entries = reinterpret_cast<const ElfW(Dyn) *>(object->dlpi_addr + part.p_vaddr);
+                       if (some_name(entries, object->dlpi_addr, DT_NEEDED, is_such)) return 1;
+                   }
+                   return 0;
                },
                reinterpret_cast<void *>(is_such)) != 0;
 }
 
-const void *last_loaded_if_all_came_with_program() noexcept {
-    const char *preloaded = std::getenv("LD_PRELOAD");
+const void *last_loaded_if_all_came_with_program(const char *preloaded) noexcept {
     struct search {
         const char *preloaded;
         const link_map *last;
-    } s{preloaded ? preloaded : "", nullptr};
+    } s{preloaded, nullptr};
     ::dl_iterate_phdr( // for its lock
         [](dl_phdr_info *, std::size_t, void *argument) {
             auto &s = *static_cast<search *>(argument);

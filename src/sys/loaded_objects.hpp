@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-struct dl_phdr_info;
-
 namespace comity::sys {
 
 struct address_range {
@@ -31,20 +29,20 @@ COMITY_SHARED const void *library_around(const void *address) noexcept;
 // The file of the shared library that contains this address; "the program" where none does. Until it is unloaded.
 COMITY_SHARED const char *file_around(const void *address) noexcept;
 
-// Is a loaded object called so (its file, or DT_SONAME), or does it name such a library among those that it is linked
-// with (DT_NEEDED)? For the functions of dl_iterate_phdr. Takes no lock.
-COMITY_SHARED bool is_called(const dl_phdr_info &object, bool (*is_such)(const char *name)) noexcept;
-COMITY_SHARED bool needs(const dl_phdr_info &object, bool (*is_such)(const char *library)) noexcept;
+// Is a library (library_around) called so, by its file or its DT_SONAME? Does it name such a one among those that it is
+// linked with (DT_NEEDED)? Take no lock.
+COMITY_SHARED bool is_called(const void *library, bool (*is_such)(const char *name)) noexcept;
+COMITY_SHARED bool needs(const void *library, bool (*is_such)(const char *name)) noexcept;
 
 // Does a loaded object name such a library among those that it is linked with (DT_NEEDED)? Takes the dynamic linker's
 // lock.
 COMITY_SHARED bool some_object_needs(bool (*is_such)(const char *library)) noexcept;
 
 // The last object that the dynamic linker has loaded (a link_map), if all were loaded with the program: each is
-// preloaded (LD_PRELOAD) or needed by one before it. So none of them will be unloaded. Else null, also where that
-// cannot be seen. Takes the dynamic linker's lock; loads nothing, and runs no constructor of what has not been
-// initialised yet, as dlopen would even with RTLD_NOLOAD.
-const void *last_loaded_if_all_came_with_program() noexcept;
+// `preloaded` (the value of LD_PRELOAD) or needed by one before it. So none of them will be unloaded. Else null, also
+// where that cannot be seen. Takes the dynamic linker's lock; loads nothing, and runs no constructor of what has not
+// been initialised yet, as dlopen would even with RTLD_NOLOAD.
+const void *last_loaded_if_all_came_with_program(const char *preloaded) noexcept;
 
 // Where an instruction is, for people: "function (file+0x1a2b)", without the function where the file does not export
 // it; `addr2line -e file 0x1a2b` says more. Terminated and cut like format_text. Takes the dynamic linker's lock.

@@ -131,7 +131,7 @@ bool nothing_else_is_loaded() noexcept {
 void note_what_stays() noexcept {
     const char *preloaded = std::getenv("LD_PRELOAD");
     if (!preloaded || !std::strstr(preloaded, "libcomity_")) return;
-    last_for_good.store(static_cast<const link_map *>(last_loaded_if_all_came_with_program()),
+    last_for_good.store(static_cast<const link_map *>(last_loaded_if_all_came_with_program(preloaded)),
                         std::memory_order_release); // release[for-good]
 }
 

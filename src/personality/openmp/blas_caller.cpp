@@ -1,12 +1,10 @@
 #include "personality/openmp/blas_caller.hpp"
 
-#include "personality/openmp/region.hpp"
-
 #include <algorithm>
-#include <cstring>
-#include <link.h>
+#include <string_view>
 
 #include "model/spmd/team.hpp"
+#include "personality/openmp/region.hpp"
 #include "sys/clock.hpp"
 #include "sys/loaded_objects.hpp"
 
@@ -15,59 +13,35 @@ namespace {
 
 enum class kind : std::uintptr_t { other = 0, openmp_build = 1, pthreads_build = 2 };
 
-bool contains(const dl_phdr_info &object, std::uintptr_t address) noexcept {
-    for (int i = 0; i < object.dlpi_phnum; ++i) {
-        const ElfW(Phdr) &segment = object.dlpi_phdr[i];
-        const std::uintptr_t begin = object.dlpi_addr + segment.p_vaddr;
-        if (segment.p_type == PT_LOAD && address >= begin && address - begin < segment.p_memsz) return true;
-    }
-    return false;
-}
-
-struct query {
-    std::uintptr_t address;
-    kind found;
-};
-
-bool begins_with(const char *name, const char *start) noexcept {
-    return !std::strncmp(name, start, std::strlen(start));
-}
-
 // Wheels' libraries are libscipy_openblas*, and libopenblasp-* where a wheel was repaired; Debian's and conda's are
 // called libopenblas.so.0.
 bool is_openblas(const char *name) noexcept {
-    return begins_with(name, "libopenblas") || begins_with(name, "libscipy_openblas");
+    const std::string_view n = name;
+    return n.starts_with("libopenblas") || n.starts_with("libscipy_openblas");
 }
 // Debian has the interfaces for those who are linked with the reference libraries' names in files of their own, which
 // ask for the number of threads, and the kernels, which open the regions, in libopenblas.so.0.
 bool is_interface(const char *name) noexcept {
-    for (const char *stem : {"libblas", "libcblas", "liblapack"}) {
-        if (!begins_with(name, stem)) continue;
-        const char *rest = name + std::strlen(stem);
-        for (const char *ending : {".so", "64.so", "64_.so"})
-            if (begins_with(rest, ending)) return true;
+    for (const std::string_view stem : {"libblas", "libcblas", "liblapack"}) {
+        std::string_view rest = name;
+        if (!rest.starts_with(stem)) continue;
+        rest.remove_prefix(stem.size());
+        if (rest.starts_with(".so") || rest.starts_with("64.so") || rest.starts_with("64_.so")) return true;
     }
     return false;
 }
 
 bool is_openmp(const char *name) noexcept {
-    for (const char *library : {"libgomp", "libomp", "libiomp5", "libnvomp", "libfjomp"})
-        if (begins_with(name, library)) return true;
+    for (const std::string_view library : {"libgomp", "libomp", "libiomp5", "libnvomp", "libfjomp"})
+        if (std::string_view(name).starts_with(library)) return true;
     return false;
 }
 
-kind kind_of(const dl_phdr_info &object) noexcept {
-    if (!sys::is_called(object, is_openblas) &&
-        !(sys::is_called(object, is_interface) && sys::needs(object, is_openblas)))
+kind kind_of(const void *library) noexcept {
+    if (!library || (!sys::is_called(library, is_openblas) &&
+                     !(sys::is_called(library, is_interface) && sys::needs(library, is_openblas))))
         return kind::other;
-    return sys::needs(object, is_openmp) ? kind::openmp_build : kind::pthreads_build;
-}
-
-int look_at(dl_phdr_info *object, std::size_t, void *data) noexcept {
-    query *q = static_cast<query *>(data);
-    if (!contains(*object, q->address)) return 0;
-    q->found = kind_of(*object);
-    return 1;
+    return sys::needs(library, is_openmp) ? kind::openmp_build : kind::pthreads_build;
 }
 
 // What the callers were that we saw: address << 2 | kind, direct-mapped; any thread writes. An address means the same
@@ -81,10 +55,9 @@ kind kind_of_caller(const void *caller) noexcept {
     const std::uintptr_t entry = place.load(std::memory_order_relaxed);
     if (entry >> 2 == address) [[likely]]
         return static_cast<kind>(entry & 3);
-    query q{address, kind::other};
-    ::dl_iterate_phdr(look_at, &q);
-    place.store(address << 2 | static_cast<std::uintptr_t>(q.found), std::memory_order_relaxed);
-    return q.found;
+    const kind found = kind_of(sys::library_around(caller));
+    place.store(address << 2 | static_cast<std::uintptr_t>(found), std::memory_order_relaxed);
+    return found;
 }
 
 // Who was told more than 1 holds the claim: until its region has ended and no other came for a while, for OpenBLAS does

@@ -1,6 +1,7 @@
 // Loops: numbering the iterations, the schedules, and ordered.
 #include "personality/openmp/loop.hpp"
 
+#include "personality/openmp/plain_loop.hpp"
 #include "personality/openmp/team_wait.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
@@ -148,6 +149,7 @@ bool next_chunk(thread *t, std::uint64_t &from, std::uint64_t &to) noexcept {
     if (!share) [[unlikely]]
         return false; // the region was cancelled
     const loop &l = *t->loop;
+    if (l.plain) return next_plain_chunk(t, share, from, to);
     if (l.ordered && t->chunk_begin < t->chunk_end) {
         await_turn(t);
         share->turn.store(t->chunk_end, std::memory_order_release); // release[ordered-turn]

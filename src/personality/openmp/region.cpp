@@ -124,18 +124,20 @@ void inherit(thread *parent, team *tm) noexcept {
         tm->icv.bind = process.bind[tm->level];
 }
 
-// How many threads the caller's root thread has in regions, its own not counted.
+// How many threads are in the contention group of t's.
 std::atomic<unsigned> &busy_of(const thread *t) noexcept {
     while (t->team->parent) t = t->team->parent;
     return t->team->busy;
 }
+
+unsigned left_beside(unsigned busy, unsigned limit) noexcept { return busy < limit ? limit - busy : 0; }
 
 // Under a limit on threads: takes what is left of it for a region of `wanted` ranks.
 unsigned take_from_limit(thread *t, unsigned wanted, unsigned limit) noexcept {
     std::atomic<unsigned> &busy = busy_of(t);
     unsigned now = busy.load(std::memory_order_relaxed), given;
     do {
-        const unsigned left = now < limit ? limit - now : 0;
+        const unsigned left = left_beside(now, limit);
         given = wanted - 1 < left ? wanted - 1 : left;
     } while (!busy.compare_exchange_weak(now, now + given, std::memory_order_relaxed));
     return given + 1;
@@ -307,8 +309,7 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
 }
 
 unsigned left_of_limit(const thread *t) noexcept {
-    const unsigned limit = icv_of(t).thread_limit, busy = busy_of(t).load(std::memory_order_relaxed) + 1;
-    return busy < limit ? limit - busy + 1 : 1;
+    return 1 + left_beside(busy_of(t).load(std::memory_order_relaxed), icv_of(t).thread_limit);
 }
 
 void begin_serial_region(thread *t, const abi_traits &abi) noexcept {

@@ -1,5 +1,5 @@
 /* OpenBLAS as a caller is told how many harts it can have at once, gets exactly that many ranks, and leaves no trace in
- * the program's settings. argv[1] is the build that the library's name stands for: openmp or pthreads. */
+ * the program's settings. argv[1] is the build that the library's name stands for: openmp or pthreads; or limit_N. */
 #include "check.h"
 #include <omp.h>
 #include <pthread.h>
@@ -125,6 +125,15 @@ static void openmp_build(void) {
     fork_beside_a_region();
 }
 
+/* OMP_THREAD_LIMIT: told as many as it leaves, OpenBLAS gets all of them. */
+static void under_a_limit(int limit) {
+    CHECK_EQUAL(omp_get_thread_limit(), limit);
+    for (int i = 0; i < 20; i++) {
+        CHECK_EQUAL(blas_decision(), limit);
+        CHECK_EQUAL(blas_region(), limit);
+    }
+}
+
 static void pthreads_build(void) {
     CHECK_EQUAL(blas_in_parallel(), 0);
     int hidden = 0, seen = 0;
@@ -142,6 +151,8 @@ int main(int argc, char **argv) {
     omp_set_num_threads(5);
     if (argc > 1 && !strcmp(argv[1], "openmp"))
         openmp_build();
+    else if (argc > 1 && !strncmp(argv[1], "limit_", 6))
+        under_a_limit(atoi(argv[1] + 6));
     else
         pthreads_build();
     CHECK_EQUAL(omp_get_max_threads(), 5);

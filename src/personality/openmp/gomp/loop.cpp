@@ -5,6 +5,7 @@
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/share_extras.hpp"
 #include "personality/openmp/gomp/watched.hpp"
+#include "personality/openmp/plain_loop.hpp"
 #include "personality/openmp/region.hpp"
 
 using namespace comity::openmp;
@@ -12,31 +13,12 @@ using ull = unsigned long long;
 
 namespace {
 
-// next_chunk, of a plain loop. What it needs it has read before the addition, behind which reads wait on x86-64.
-template <class T> bool next_plain(thread *t, work_share *share, T *from, T *to) noexcept {
-    const std::uint64_t count = t->loop->count, chunk = t->loop->chunk, start = t->loop->start, step = t->loop->step,
-                        last = t->loop->end;
-    const bool cancelled = share->cancelled.load(std::memory_order_relaxed);
-    const std::uint64_t begin = share->next.fetch_add(chunk, std::memory_order_relaxed);
-    if (begin >= count || cancelled) [[unlikely]] {
-        t->chunk_begin = t->chunk_end = 0;
-        return false;
-    }
-    const bool is_last = count - begin <= chunk;
-    t->chunk_begin = begin;
-    t->chunk_end = is_last ? count : begin + chunk;
-    *from = static_cast<T>(start + begin * step);
-    *to = static_cast<T>(is_last ? last : start + (begin + chunk) * step);
-    return true;
-}
-
 template <class T> bool next(T *from, T *to) noexcept {
     thread *t = self;
     work_share *share = t->share;
-    if (share && t->loop->plain && !ompt::on()) [[likely]]
-        return next_plain(t, share, from, to);
     std::uint64_t begin, end;
-    if (!next_chunk(self, begin, end)) return false;
+    const bool some = share && t->loop->plain ? next_plain_chunk(t, share, begin, end) : next_chunk(t, begin, end);
+    if (!some) return false;
     *from = static_cast<T>(begin);
     *to = static_cast<T>(end);
     return tell_chunk(true, ompt::dispatch_kind::loop_chunk);
