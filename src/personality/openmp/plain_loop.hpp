@@ -1,5 +1,5 @@
-// The shortest way to the next iterations of a loop that one addition deals out (loop::plain), for whoever hands them to
-// the program at once.
+// The shortest way to the next iterations of a loop that one addition deals out (loop::plain), for whoever hands them
+// to the program at once.
 #pragma once
 
 #include "personality/openmp/thread.hpp"

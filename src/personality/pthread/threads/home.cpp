@@ -10,6 +10,7 @@
 #include "personality/pthread/threads/input.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "pool/unit.hpp"
+#include "sync/address.hpp"
 #include "sys/futex.hpp"
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
@@ -19,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 
 #include <unistd.h>
 
@@ -38,8 +40,9 @@ std::atomic<bool> is_child{false};       // of a fork, and its parent had thread
 std::atomic<bool> watching{false};       // whoever sets it has next_look
 std::atomic<std::uint32_t> living{0};    // threads that were created and have not ended
 
-core::spinlock opening;
-std::atomic<std::uint32_t> keeper{0}; // 0: it has not opened one; 1: it has; 2: it could not
+core::spinlock opening; // of the scheduler; held across a fork
+enum class keeper_state : std::uint8_t { none, starts, has_opened, could_not };
+std::atomic<keeper_state> keeper{keeper_state::none}; // set to `starts`, and to `none`, under `opening`
 
 // The same as the layers below see it; null: it is not open.
 unit_scheduler *units() noexcept { return reinterpret_cast<unit_scheduler *>(the_scheduler()); }
@@ -86,6 +89,9 @@ bool leaves_in_child(const core::carrier *k) noexcept {
 // whoever waits here: the program's other threads do not go on in the child.
 void child_after_fork() noexcept {
     opening.unlock();
+    // The thread that was to open one is not here.
+    if (keeper.load(std::memory_order_relaxed) == keeper_state::starts)
+        keeper.store(keeper_state::none, std::memory_order_relaxed);
     core::forget_waits();
     forget_kernel_input();
     if (the_scheduler()) is_child.store(true, std::memory_order_relaxed);
@@ -114,10 +120,15 @@ __attribute__((constructor(handlers_of_threads))) void watch_forks() noexcept {
         sys::warn("no memory to prepare for fork: a child process must not create threads");
 }
 
-bool open_here() noexcept {
+// The caller is in a scheduler that is to be the threads', with a hart.
+bool begin_here() noexcept {
     core::leave_schedulers_in_children(leaves_in_child);
     const comity_scheduler_attr_t a = wanted();
-    if (comity_threads_begin_with(&a) != 0) return false;
+    return comity_threads_begin_with(&a) == 0;
+}
+
+// After begin_here, under `opening`.
+void open_here() noexcept {
     comity_scheduler_t *s = comity_scheduler_self();
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
@@ -125,24 +136,41 @@ bool open_here() noexcept {
     begin_signals();
     core::program_is_on_harts.store(true, std::memory_order_relaxed);
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
-    return true;
 }
 
 // A kernel thread that opens the scheduler and then waits for ever: for a process whose first POSIX thread is created
 // where no scheduler can stay open.
 void *keep_open(void *) {
-    keeper.store(open_here() ? 1 : 2, std::memory_order_release); // release[posix-keeper]
-    sys::futex_wake_all(keeper);
+    // It waits for a hart first, which who waits for it may have held.
+    const bool has_hart = begin_here();
+    if (has_hart) {
+        const std::scoped_lock lock(opening);
+        open_here();
+    }
+    keeper.store(has_hart ? keeper_state::has_opened : keeper_state::could_not,
+                 std::memory_order_release); // release[posix-keeper]
+    sync::wake_all_at(&keeper);
     comity_event_t never{};
     for (;;) comity_event_wait(&never);
 }
 
-bool open_by_keeper() noexcept {
-    keeper.store(0, std::memory_order_relaxed);
+// Waits until a keeper's attempt is over, one that is under way or a new one:
+// without the lock, and a context without its hart, which the keeper may need.
+bool open_by_keeper(std::unique_lock<core::spinlock> &lock) noexcept {
     constexpr std::size_t stack = 256 << 10;
-    if (sys::start_kernel_thread(keep_open, nullptr, stack) != 0) return false;
-    while (keeper.load(std::memory_order_acquire) == 0) (void)sys::futex_wait(keeper, 0); // acquire[posix-keeper]
-    return keeper.load(std::memory_order_relaxed) == 1;
+    bool started = true;
+    if (keeper.load(std::memory_order_relaxed) != keeper_state::starts) {
+        keeper.store(keeper_state::starts, std::memory_order_relaxed);
+        started = sys::start_kernel_thread(keep_open, nullptr, stack) == 0;
+        if (!started) keeper.store(keeper_state::none, std::memory_order_relaxed);
+    }
+    lock.unlock();
+    if (!started) return false;
+    const auto is_over = [] {
+        return keeper.load(std::memory_order_acquire) != keeper_state::starts; // acquire[posix-keeper]
+    };
+    (void)sync::wait_at(&keeper, is_over, sys::no_deadline);
+    return keeper.load(std::memory_order_relaxed) == keeper_state::has_opened;
 }
 
 // The program's first thread, outside every scheduler: it stays as long as the process.
@@ -161,14 +189,21 @@ bool open_scheduler(bool &inside) noexcept {
         // Comity starts before the lock is taken: its start waits for the dynamic linker's, whose holder may come here.
         const core::carrier *const caller = core::adopt_if_possible();
         if (!caller) return false;
-        opening.lock();
+        std::unique_lock lock(opening);
+        const bool main_outside = is_main_outside(caller);
         // Before there are workers, who would inherit a mask that is the first thread's alone.
-        if (is_main_outside(caller)) begin_signals();
+        if (main_outside) begin_signals();
         // Who waits for a thread sleeps, outside all schedulers if it is not one itself, so a kernel thread has to be
         // there that carries the hart on.
-        const bool open = the_scheduler() || (core::base().is_sure_of_a_worker() &&
-                                              (is_main_outside(caller) ? open_here() : open_by_keeper()));
-        opening.unlock();
+        bool open = the_scheduler();
+        if (!open && core::base().is_sure_of_a_worker()) {
+            if (!main_outside || keeper.load(std::memory_order_relaxed) == keeper_state::starts) {
+                open = open_by_keeper(lock);
+            } else if (begin_here()) {
+                open_here();
+                open = true;
+            }
+        }
         if (!open) return false;
     }
     inside = comity_scheduler_self() == the_scheduler();
