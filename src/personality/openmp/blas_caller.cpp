@@ -11,7 +11,8 @@
 namespace comity::openmp::blas {
 namespace {
 
-enum class kind : std::uintptr_t { other = 0, openmp_build = 1, pthreads_build = 2 };
+// The first is none of them; the next two are OpenBLAS.
+enum class kind : std::uintptr_t { other = 0, openmp_build = 1, pthreads_build = 2, blis = 3 };
 
 // Wheels' libraries are libscipy_openblas*, and libopenblasp-* where a wheel was repaired; Debian's and conda's are
 // called libopenblas.so.0.
@@ -21,15 +22,15 @@ bool is_openblas(const char *name) noexcept {
 }
 // Debian has the interfaces for those who are linked with the reference libraries' names in files of their own, which
 // ask for the number of threads, and the kernels, which open the regions, in libopenblas.so.0.
-bool is_interface(const char *name) noexcept {
-    for (const std::string_view stem : {"libblas", "libcblas", "liblapack"}) {
-        std::string_view rest = name;
-        if (!rest.starts_with(stem)) continue;
-        rest.remove_prefix(stem.size());
-        if (rest.starts_with(".so") || rest.starts_with("64.so") || rest.starts_with("64_.so")) return true;
-    }
-    return false;
+bool is_reference_name(std::string_view name, std::string_view stem) noexcept {
+    if (!name.starts_with(stem)) return false;
+    name.remove_prefix(stem.size());
+    return name.starts_with(".so") || name.starts_with("64.so") || name.starts_with("64_.so");
 }
+bool is_blas(const char *name) noexcept {
+    return is_reference_name(name, "libblas") || is_reference_name(name, "libcblas");
+}
+bool is_interface(const char *name) noexcept { return is_blas(name) || is_reference_name(name, "liblapack"); }
 
 bool is_openmp(const char *name) noexcept {
     for (const std::string_view library : {"libgomp", "libomp", "libiomp5", "libnvomp", "libfjomp"})
@@ -37,12 +38,26 @@ bool is_openmp(const char *name) noexcept {
     return false;
 }
 
-kind kind_of(const void *library) noexcept {
-    if (!library || (!sys::is_called(library, is_openblas) &&
-                     !(sys::is_called(library, is_interface) && sys::needs(library, is_openblas))))
-        return kind::other;
-    return sys::needs(library, is_openmp) ? kind::openmp_build : kind::pthreads_build;
+bool is_blis(const char *name) noexcept { return std::string_view(name).starts_with("libblis"); }
+// MKL's and Arm's may be installed under the reference libraries' names, too.
+bool is_vendors(const char *name) noexcept {
+    for (const std::string_view stem : {"libmkl", "libarmpl", "libnvpl", "libessl"})
+        if (std::string_view(name).starts_with(stem)) return true;
+    return false;
 }
+
+kind kind_of(const void *library) noexcept {
+    if (!library) return kind::other;
+    const bool opens = sys::needs(library, is_openmp);
+    if (sys::is_called(library, is_openblas) ||
+        (sys::is_called(library, is_interface) && sys::needs(library, is_openblas)))
+        return opens ? kind::openmp_build : kind::pthreads_build;
+    // Debian has another whole BLIS in libblas.so.3. There is no other that opens regions itself under this name.
+    const bool whole = sys::is_called(library, is_blas) && !sys::is_called(library, is_vendors);
+    return opens && (whole || sys::is_called(library, is_blis)) ? kind::blis : kind::other;
+}
+
+bool is_openblas(kind k) noexcept { return k == kind::openmp_build || k == kind::pthreads_build; }
 
 // What the callers were that we saw: address << 2 | kind, direct-mapped; any thread writes. An address means the same
 // library for as long as the process lives, but for dlclose: then what is loaded in its place, and calls from the very
@@ -78,6 +93,11 @@ bool claim(thread *t) noexcept {
     return true;
 }
 
+unsigned all_or_one(thread *t, unsigned ranks) noexcept {
+    if (ranks == 1) return 0; // as it would be anyway
+    return std::min(spmd::claim_harts(), left_of_limit(t)) < ranks ? 1 : ranks;
+}
+
 } // namespace
 
 unsigned max_threads(const void *caller) noexcept {
@@ -93,12 +113,14 @@ unsigned max_threads(const void *caller) noexcept {
     return t->blas_ranks = ranks;
 }
 
-bool sets_threads(const void *caller) noexcept { return kind_of_caller(caller) != kind::other; }
+bool sets_threads(const void *caller) noexcept { return is_openblas(kind_of_caller(caller)); }
 
-bool hides_regions(const void *caller) noexcept { return kind_of_caller(caller) != kind::other; }
+bool hides_regions(const void *caller) noexcept { return is_openblas(kind_of_caller(caller)); }
 
-unsigned ranks_of_region(thread *t, const void *caller) noexcept {
-    if (kind_of_caller(caller) != kind::openmp_build) return 0;
+unsigned ranks_of_region(thread *t, const void *caller, unsigned wanted) noexcept {
+    const kind k = kind_of_caller(caller);
+    if (k == kind::blis) return all_or_one(t, ranks_for(t, wanted));
+    if (k != kind::openmp_build) return 0;
     if (holder.load(std::memory_order_relaxed) == t)
         expires.store(sys::now_ns() + region_ns, std::memory_order_relaxed);
     return t->blas_ranks;

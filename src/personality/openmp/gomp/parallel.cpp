@@ -19,7 +19,7 @@ COMITY_GOMP void GOMP_parallel(region_function function, void *data, unsigned th
     region r{function, data, threads};
     r.bind = proc_bind_in(flags);
     r.at = COMITY_OMPT_HERE;
-    r.exactly = blas::ranks_of_region(t, __builtin_return_address(0));
+    r.exactly = blas::ranks_of_region(t, __builtin_return_address(0), threads);
     run_region(t, r);
     if (r.exactly) [[unlikely]]
         blas::region_is_over(t);

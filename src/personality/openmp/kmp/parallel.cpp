@@ -63,7 +63,7 @@ void fork(thread *t, microtask_call &call, ompt::place at) noexcept {
     }
     r.abi = &llvm_abi;
     r.known_as = reinterpret_cast<const void *>(call.function);
-    r.exactly = blas::ranks_of_region(t, at.caller);
+    r.exactly = blas::ranks_of_region(t, at.caller, r.ranks);
     r.at = at;
     run_region(t, r);
     if (r.exactly) [[unlikely]]
