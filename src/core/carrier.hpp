@@ -124,6 +124,8 @@ struct alignas(64) carrier : sys::in_own_memory {
     context *native = nullptr; // adopted: the thread's own computation
     counters count;
     alternation turns; // of those who spin here
+    // How many in a row have spun for a lock here, with others for the hart to run, in vain; and were not let spin.
+    std::uint8_t vain_spins = 0, unspun = 0;
 
     alignas(64) parker park;
     grant granted; // written before the token

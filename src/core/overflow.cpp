@@ -71,11 +71,14 @@ void find_whose(std::uintptr_t address, std::uintptr_t sp) noexcept {
               k->transition.stack.size() / 1024);
 }
 
+// On return the instruction faults again, or what was sent comes again.
 void on_fault(int signal, siginfo_t *info, void *frame) {
-    find_whose(reinterpret_cast<std::uintptr_t>(info->si_addr), sys::interruption_at(frame).sp);
+    const bool was_sent = info->si_code <= 0;
+    if (!was_sent) find_whose(reinterpret_cast<std::uintptr_t>(info->si_addr), sys::interruption_at(frame).sp);
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
-    ::sigaction(signal, &usual, nullptr); // the instruction faults again on return
+    ::sigaction(signal, &usual, nullptr);
+    if (was_sent) sys::send_again(*info);
 }
 
 } // namespace

@@ -14,6 +14,7 @@
 #include "sys/signals.hpp"
 
 #include <new>
+#include <utility>
 
 namespace comity::core {
 
@@ -30,7 +31,8 @@ struct promotion {
     void *arg = nullptr;
     const sys::cpu_set *cpus = nullptr; // where it runs (place_promotion)
     std::uint64_t cpus_id = 0;
-    bool stays = false; // for ever: the process is the child of the context's fork
+    bool stays = false;         // for ever: the process is the child of the context's fork
+    bool is_counted_on = false; // stay_promoted
 };
 
 namespace {
@@ -138,6 +140,12 @@ bool promote(context *c, void (*fn)(void *), void *arg) noexcept {
 bool is_promoted(const context *c) noexcept {
     return c->tls && c->tls->promoted && c->home == &c->tls->promoted->k && !c->tls->promoted->stays;
 }
+
+bool stay_promoted(context *c, bool stays) noexcept {
+    return is_promoted(c) && std::exchange(c->tls->promoted->is_counted_on, stays);
+}
+
+bool may_demote(const context *c) noexcept { return is_promoted(c) && !c->tls->promoted->is_counted_on; }
 
 void demote(context *c, void (*then)(void *), void *arg) noexcept {
     promotion *p = c->tls->promoted;

@@ -32,6 +32,12 @@ COMITY_SHARED bool promote_caller() noexcept;
 // Is the context promoted, so that it can come back by demote?
 COMITY_SHARED bool is_promoted(const context *c) noexcept;
 
+// The calling context, if it is promoted, begins something in which others count on it where it is (true), or has ended
+// that. Returns what it was before.
+bool stay_promoted(context *c, bool stays) noexcept;
+// Is the calling context promoted, and not in the middle of such a thing?
+COMITY_SHARED bool may_demote(const context *c) noexcept;
+
 // Stops the calling promoted context, which must hold no hart, and runs then(arg) on the kernel thread's own stack:
 // from there the context may be resumed by any hart, once the thread sleeps (promotion_over). Returns when it is
 // resumed.

@@ -247,6 +247,13 @@ bool may_spin() noexcept {
     if (!k || base().waited_for()) return false;
     return k->carried || (k->kept && k->kept->keeper.load(std::memory_order_relaxed) == k);
 }
+bool is_wanted_beyond(const carrier *k, std::uint64_t spun) noexcept {
+    constexpr std::uint64_t nobodys_us = 20;
+    if (spun < nobodys_us * per_us || !k->carried) return false;
+    for (sched *s = k->current_sched->parent; s; s = s->parent)
+        if (s->hooks && s->hooks->other_work(s)) return true;
+    return base().pressed();
+}
 void count_contexts(unsigned n) noexcept { contexts_made.fetch_add(n, std::memory_order_relaxed); }
 
 void note_awake() noexcept {

@@ -15,16 +15,8 @@ namespace {
 constexpr std::uint64_t longest_pause_us = 4;
 constexpr std::uint64_t short_spin_us = 4; // while the hart could do something else
 
-enum class around : std::uint8_t { nothing, others, crowd };
-
-// Is there anything else for the hart? Without one: may the kernel thread spin?
-around look_around() noexcept {
-    const core::carrier *k = core::current_carrier();
-    if (!k) return around::nothing;
-    if (!k->carried) return core::may_spin() ? around::nothing : around::crowd;
-    core::sched *s = k->current_sched;
-    return s->hooks && s->hooks->other_work(s) ? around::others : around::nothing;
-}
+// Where holders are not running, since they wait for something else or for a hart themselves, to spin is in vain.
+constexpr std::uint8_t enough_in_vain = 8, unspun_between = 15;
 
 } // namespace
 
@@ -33,14 +25,33 @@ lock_spin::lock_spin(unsigned first_pause_ns) noexcept
       now_(from_),
       pause_(comity_hart_count() == 1 ? 0 : core::ticks_per_us() * first_pause_ns / 1000) {}
 
+lock_spin::~lock_spin() {
+    if (end_ == end::with_others) core::current_carrier()->vain_spins = 0;
+}
+
 bool lock_spin::again() noexcept {
     if (pause_ == 0) return false;
     const std::uint64_t us = core::ticks_per_us(), until = now_ + pause_;
     do sys::cpu_relax();
     while ((now_ = sys::ticks()) < until);
     pause_ = std::min(2 * pause_, longest_pause_us * us);
-    const around here = look_around();
-    return here != around::crowd && now_ - from_ <= (here == around::others ? short_spin_us * us : core::spin_ticks());
+    return !is_enough(now_ - from_);
+}
+
+// Without a hart: may the kernel thread spin? With one: is there anything else for it?
+bool lock_spin::is_enough(std::uint64_t spun) noexcept {
+    core::carrier *k = core::current_carrier();
+    if (!k) return spun > core::spin_ticks();
+    if (!k->carried) return !core::may_spin() || spun > core::spin_ticks();
+    core::sched *s = k->current_sched;
+    if (!(s->hooks && s->hooks->other_work(s)) && !core::is_wanted_beyond(k, spun)) return spun > core::spin_ticks();
+    if (end_ == end::open && k->vain_spins == enough_in_vain && ++k->unspun <= unspun_between) return true;
+    end_ = end::with_others;
+    k->unspun = 0;
+    if (spun <= short_spin_us * core::ticks_per_us()) return false;
+    end_ = end::in_vain;
+    k->vain_spins = std::min<std::uint8_t>(k->vain_spins + 1, enough_in_vain);
+    return true;
 }
 
 } // namespace comity::sync

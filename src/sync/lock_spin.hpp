@@ -20,12 +20,17 @@ public:
     // Until the second look so many nanoseconds pass. Many let the holder have the lock several times, few find it
     // soon.
     explicit lock_spin(unsigned first_pause_ns) noexcept;
+    ~lock_spin();
+    lock_spin(const lock_spin &) = delete;
+    lock_spin &operator=(const lock_spin &) = delete;
     // After a while, true; false: it has spun for long enough, or spinning is in vain.
     bool again() noexcept;
 
 private:
+    bool is_enough(std::uint64_t spun) noexcept;
     std::uint64_t from_, now_; // ticks
     std::uint64_t pause_;
+    enum class end : std::uint8_t { open, with_others, in_vain } end_ = end::open;
 };
 
 } // namespace comity::sync

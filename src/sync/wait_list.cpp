@@ -34,8 +34,8 @@ std::uint64_t ticks_to_spin(std::int64_t deadline) noexcept {
     if (deadline == sys::no_deadline) return most;
     const std::int64_t now = sys::now_ns();
     if (deadline <= now) return 0;
-    const std::uint64_t left_us = static_cast<std::uint64_t>(deadline - now) / 1000;
-    return left_us < 1000 && left_us * core::ticks_per_us() < most ? left_us * core::ticks_per_us() : most;
+    const std::uint64_t left_us = static_cast<std::uint64_t>(deadline - now) / 1000, per_us = core::ticks_per_us();
+    return left_us < most / per_us ? left_us * per_us : most;
 }
 
 } // namespace
@@ -59,8 +59,9 @@ bool wait_list::spin(context *c, ready_fn ready, void *arg, std::int64_t deadlin
             if (could_meet && k->turns.ends()) return false;
             from = sys::ticks();
             most = ticks_to_spin(deadline);
-        } else if (i % 16 == 15 && (sys::ticks() - from > most || (!s && !core::may_spin()))) {
-            break;
+        } else if (i % 16 == 15) {
+            const std::uint64_t spun = sys::ticks() - from;
+            if (spun > most || (s ? core::is_wanted_beyond(k, spun) : !core::may_spin())) break;
         }
         sys::cpu_relax();
     }

@@ -52,6 +52,16 @@ void *map_pages(std::size_t size) noexcept {
     return at == MAP_FAILED ? nullptr : at;
 }
 
+bool write_read_only(std::uintptr_t *word, std::uintptr_t value, bool executes) noexcept {
+    const errno_kept kept;
+    const int usual = PROT_READ | (executes ? PROT_EXEC : 0);
+    auto *page = reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(word) & ~(page_size() - 1));
+    if (::mprotect(page, page_size(), usual | PROT_WRITE) != 0) return false;
+    __atomic_store_n(word, value, __ATOMIC_RELAXED); // others read it meanwhile
+    ::mprotect(page, page_size(), usual);
+    return true;
+}
+
 bool can_map(std::size_t size) noexcept {
     void *at = map_pages(size);
     unmap_pages(at, size);

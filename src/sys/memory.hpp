@@ -30,6 +30,10 @@ void unmap_pages(void *address, std::size_t size) noexcept;
 // Drops the contents of whole pages: they read as zero afterwards, and their physical memory is free. For caches.
 void discard_pages(void *address, std::size_t size) noexcept;
 
+// Writes a word of a page that a library was mapped to, and that may only be read, and executed if `executes`, as it
+// may be again afterwards. False: the kernel does not let it be written.
+COMITY_SHARED bool write_read_only(std::uintptr_t *word, std::uintptr_t value, bool executes) noexcept;
+
 // How an overflow of a stack is caught.
 enum class guard_kind : std::uint8_t {
     none,    // not at all: the kernel's limit of mappings (vm.max_map_count) is near

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sys/errno_kept.hpp"
+#include "sys/kernel_thread.hpp"
 
 namespace comity::sys {
 namespace {
@@ -36,6 +37,11 @@ void block_as_lent_threads() noexcept { set_mask(SIG_SETMASK, &mask_of_lent_thre
 
 void unblock_signals(std::uint64_t mask) noexcept { set_mask(SIG_UNBLOCK, &mask, nullptr); }
 void unblock_signal(int signal) noexcept { unblock_signals(bit(signal)); }
+
+void send_again(siginfo_t info) noexcept {
+    const errno_kept kept;
+    ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), kernel_thread_id(), info.si_signo, &info);
+}
 
 bool set_signal_stack(const stack_t *to, stack_t *before) noexcept {
     const errno_kept kept;

@@ -16,6 +16,8 @@ COMITY_SHARED std::uint64_t exchange_mask(std::uint64_t to) noexcept;
 void block_as_lent_threads() noexcept;
 COMITY_SHARED void unblock_signal(int signal) noexcept;
 void unblock_signals(std::uint64_t mask) noexcept;
+// Sends the calling kernel thread the signal that it was sent. Any thread and signal handlers.
+void send_again(siginfo_t info) noexcept;
 // sigaltstack of the kernel thread: the C library's may be answered for the thread that the program knows. False: the
 // kernel refused.
 bool set_signal_stack(const stack_t *to, stack_t *before) noexcept;

@@ -74,7 +74,10 @@ bool end_word::spin(const carrier *k, std::int64_t deadline) const noexcept {
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     for (unsigned i = 1; !(s->hooks && s->hooks->other_work(s)); ++i) {
         if (get() != open) return true;
-        if (i % 16 == 0 && (sys::ticks() - from > most || sys::now_ns() >= deadline)) break;
+        if (i % 16 == 0) {
+            const std::uint64_t spun = sys::ticks() - from;
+            if (spun > most || core::is_wanted_beyond(k, spun) || sys::now_ns() >= deadline) break;
+        }
         sys::cpu_relax();
     }
     return false;

@@ -105,6 +105,7 @@ void team::note_standstill(const void *code, unsigned ranks) noexcept {
 void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
     set_body(body, arg);
     busy = true;
+    const bool stayed = core::stay_promoted(master, true); // in a region around this one
     note_home(master);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
     for (unsigned i = 1; i < ranks; ++i) promote_member(members_[i]);
@@ -113,6 +114,7 @@ void team::run_without_harts(body_fn body, void *arg, unsigned ranks) noexcept {
     join_without_hart();
     await_promoted(ranks);
     busy = false;
+    (void)core::stay_promoted(master, stayed);
     return_to_place(master);
 }
 

@@ -444,7 +444,8 @@ void team::join(context *c) noexcept {
                 seen = found;
                 looked = now;
             }
-            if (alone || (helps && has_work(k)) || stalls || now - from > most) {
+            if (alone || (helps && has_work(k)) || stalls || now - from > most ||
+                core::is_wanted_beyond(k, now - from)) {
                 core::pause(c, master_parks, this);
                 return;
             }

@@ -19,6 +19,9 @@ public:
     void *symbol(const char *name) const noexcept;
     // The first one of a list of names, closed by nullptr.
     void *any_symbol(const char *const *names) const noexcept;
+    // Whoever looks the symbol up from now on, by dlsym or as the dynamic linker binds a call, finds `function`: in the
+    // library's own table, of which the process has a copy. Returns the address that it had; nullptr: nothing happened.
+    void *redirect(const char *name, const void *function) const noexcept;
     // As the dynamic linker has it; "" for the program itself.
     const char *path() const noexcept { return map_->l_name ? map_->l_name : ""; }
     bool contains(const void *address) const noexcept {
@@ -30,6 +33,8 @@ public:
     std::uintptr_t end() const noexcept { return end_; }
 
 private:
+    const ElfW(Sym) * entry(const char *name) const noexcept;
+    std::uint32_t flags_of_segment(std::uintptr_t address) const noexcept;
     const link_map *map_ = nullptr;
     std::uintptr_t begin_ = 0, end_ = 0;
 };

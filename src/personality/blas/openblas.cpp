@@ -12,6 +12,7 @@
 #include "sys/process.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -30,6 +31,12 @@ constexpr const char *setters[] = {
 constexpr const char *configs[] = {"openblas_get_config",       "scipy_openblas_get_config64_",
                                    "scipy_openblas_get_config", "openblas_get_config64_",
                                    "openblas_get_config64",     nullptr};
+
+// threadpoolctl, R and others look these up.
+constexpr const char *thread_getters[] = {"openblas_get_num_threads", "scipy_openblas_get_num_threads64_",
+                                          "scipy_openblas_get_num_threads", "openblas_get_num_threads64_"};
+constexpr const char *thread_setters[] = {"openblas_set_num_threads", "scipy_openblas_set_num_threads64_",
+                                          "scipy_openblas_set_num_threads", "openblas_set_num_threads64_"};
 
 constexpr const char *most_threads = "MAX_THREADS=";
 constexpr unsigned most_libraries = 8;
@@ -160,6 +167,39 @@ void openblas::pool_has(int threads) noexcept {
                                                           : "keeps its own threads: it has no room for others");
 }
 
+// The variable has our number, not the user's: who reads it to write it back later would make that the limit for good.
+template <unsigned I> int openblas::get_num_threads() {
+    const openblas &o = library(I);
+    if (!o.served_.load(std::memory_order_acquire)) return *o.threads_of_calls_; // acquire[served]
+    publish_available();                                                         // what was written there meanwhile
+    return o.count_.wanted();
+}
+
+template <unsigned I> void openblas::set_num_threads(int threads) {
+    openblas &o = library(I);
+    o.set_threads_(threads);
+    if (!o.served_.load(std::memory_order_acquire)) return; // acquire[served]
+    o.count_.want(threads > 0 ? threads : *o.threads_);
+    publish_available();
+}
+
+void openblas::answer_for_threads() noexcept {
+    using functions = std::pair<int (*)(), void (*)(int)>;
+    const auto all = []<std::size_t... I>(std::index_sequence<I...>) {
+        return std::array<functions, most_libraries>{functions{get_num_threads<I>, set_num_threads<I>}...};
+    }
+    (std::make_index_sequence<most_libraries>());
+    unsigned own = 0;
+    while (&library(own) != this) ++own;
+    for (std::size_t i = 0; i < std::size(thread_setters) && !set_threads_; ++i) {
+        set_threads_ = reinterpret_cast<void (*)(int)>(library_.symbol(thread_setters[i]));
+        if (!set_threads_ || !library_.symbol(thread_getters[i])) set_threads_ = nullptr;
+        if (!set_threads_ || !library_.redirect(thread_setters[i], reinterpret_cast<const void *>(all[own].second)))
+            continue;
+        (void)library_.redirect(thread_getters[i], reinterpret_cast<const void *>(all[own].first));
+    }
+}
+
 void openblas::start_serving() noexcept {
     const bool first = !served_.load(std::memory_order_relaxed);
     if (first) count_.start(threads_of_calls_, static_cast<unsigned>(table_ - pool_));
@@ -168,6 +208,7 @@ void openblas::start_serving() noexcept {
         sys::yield_kernel_thread();
     if (!first) return;
     static_cast<void>(watch_forks(std::make_index_sequence<most_libraries>()));
+    if (!set_threads_) answer_for_threads();
     served_.store(true, std::memory_order_release); // release[served]
     set_callback_(serve);
     watch_available([](int harts) {

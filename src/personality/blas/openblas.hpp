@@ -33,6 +33,7 @@ private:
     bool find_symbols() noexcept;
     void pool_has(int threads) noexcept;
     void start_serving() noexcept;
+    void answer_for_threads() noexcept;
     void stop_serving() noexcept;
     static void serve(int sync, job run, int jobs, std::size_t size, void *queue, int data);
     void run_jobs(job run, unsigned jobs, std::size_t size, void *queue, int data) noexcept;
@@ -46,14 +47,18 @@ private:
     template <unsigned I> static void parent_after_fork();
     template <unsigned I> static void child_after_fork();
     template <std::size_t... I> bool watch_forks(std::index_sequence<I...>) noexcept;
+    // In the place of its own functions of these names.
+    template <unsigned I> static int get_num_threads();
+    template <unsigned I> static void set_num_threads(int threads);
 
     loaded_library library_;
     void (*set_callback_)(callback) = nullptr;
     int *threads_ = nullptr;          // blas_num_threads: how many threads its pool has, and one for the caller
     int *threads_of_calls_ = nullptr; // blas_cpu_number
     const char *(*config_)() = nullptr;
-    int table_ = 0; // how many thread numbers it has
-    int pool_ = 0;  // the numbers [0, pool_) are its own; written under its lock
+    void (*set_threads_)(int) = nullptr; // its own openblas_set_num_threads; null: ours is not in its place
+    int table_ = 0;                      // how many thread numbers it has
+    int pool_ = 0;                       // the numbers [0, pool_) are its own; written under its lock
     std::atomic<bool> served_{false};
     std::atomic<std::int64_t> wall_{0}; // how long the last parallel call took
     thread_numbers numbers_;

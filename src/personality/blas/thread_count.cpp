@@ -9,14 +9,17 @@ static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_al
 void thread_count::start(int *variable, unsigned most) noexcept {
     variable_ = reinterpret_cast<std::atomic<int> *>(variable);
     most_ = static_cast<int>(most);
-    published_ = wanted_ = variable_->load(std::memory_order_relaxed);
+    published_ = variable_->load(std::memory_order_relaxed);
+    wanted_.store(published_, std::memory_order_relaxed);
 }
 
 void thread_count::publish(int jobs) noexcept {
     int now = variable_->load(std::memory_order_relaxed);
     for (;;) {
-        if (now != published_) wanted_ = published_ = now;
-        const int next = std::max(1, std::min({jobs, wanted_, most_}));
+        if (now != published_) wanted_.store(published_ = now, std::memory_order_relaxed);
+        if (const int told = told_.exchange(0, std::memory_order_relaxed))
+            wanted_.store(told, std::memory_order_relaxed);
+        const int next = std::max(1, std::min({jobs, wanted(), most_}));
         // By compare-exchange: a number that the user writes at this moment must not be lost.
         if (next == now || variable_->compare_exchange_strong(now, next, std::memory_order_relaxed)) {
             published_ = next;
@@ -26,7 +29,7 @@ void thread_count::publish(int jobs) noexcept {
 }
 
 void thread_count::stop() noexcept {
-    if (variable_->load(std::memory_order_relaxed) == published_) variable_->store(wanted_, std::memory_order_relaxed);
+    if (variable_->load(std::memory_order_relaxed) == published_) variable_->store(wanted(), std::memory_order_relaxed);
 }
 
 } // namespace comity::blas

@@ -23,7 +23,8 @@ template <class Over> void wait_for(const team *tm, sync::wait_list &list, Over 
         if (i % 16 == 0) {
             const std::uint64_t now = sys::ticks();
             if (from == 0) from = now;
-            if (now - from > core::spin_ticks()) return static_cast<void>(list.block_until(over, sys::no_deadline));
+            if (now - from > core::spin_ticks() || core::is_wanted_beyond(core::current_carrier(), now - from))
+                return static_cast<void>(list.block_until(over, sys::no_deadline));
         }
         sys::cpu_relax();
     }

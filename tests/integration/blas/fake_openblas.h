@@ -18,6 +18,7 @@ int fake_call_of(int n, void (*inside)(void));
 /* getrf's shape: a job on the pool's thread, which goes on while the caller makes `calls` calls of 2 jobs. Returns 1 if
    the job was still marked as running after each of them. */
 int fake_call_beside_pool(int calls);
+int fake_jobs_of_next_call(void);
 int fake_jobs_of_pool(void);   /* how many jobs the pool has run */
 int fake_shared_numbers(void); /* how often two jobs that ran at the same time had the same number */
 int fake_has_callback(void);

@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<int> entered{0}, seen_number{0};
 void enter() { ++entered; }
-void look_at_number() { seen_number = openblas_get_num_threads(); }
+void look_at_number() { seen_number = fake_jobs_of_next_call(); }
 
 // Calls of several threads at once; how many jobs did not run.
 int call_from_threads(int threads, int calls, int jobs) {
@@ -85,12 +85,40 @@ TEST(served, tells_calls_made_while_all_harts_work_to_be_sequential) {
 }
 
 TEST(served, never_gives_a_call_more_jobs_than_harts_or_than_the_user_allows) {
-    ASSERT_TRUE(eventually([] { return openblas_get_num_threads() == 2; })); // 2 harts
+    ASSERT_TRUE(eventually([] { return fake_jobs_of_next_call() == 2; })); // 2 harts
     openblas_set_num_threads(1);
     EXPECT_EQ(call_from_threads(3, 100, 2), 0); // regions come and go
+    EXPECT_EQ(fake_jobs_of_next_call(), 1);
     EXPECT_EQ(openblas_get_num_threads(), 1);
     openblas_set_num_threads(2);
-    EXPECT_TRUE(eventually([] { return openblas_get_num_threads() == 2; }));
+    EXPECT_TRUE(eventually([] { return fake_jobs_of_next_call() == 2; }));
+}
+
+// As threadpoolctl does it: it looks the functions up, and writes back what it has read, perhaps while calls are to be
+// sequential.
+namespace {
+template <class Function> Function *look_up(const char *name) {
+    return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+}
+std::atomic<int> saved{0};
+std::atomic<bool> is_limited{false};
+void limit_to_one() { // by one of the jobs
+    if (fake_jobs_of_next_call() != 1 || is_limited.exchange(true)) return;
+    saved = look_up<int()>("openblas_get_num_threads")();
+    look_up<void(int)>("openblas_set_num_threads")(1);
+}
+} // namespace
+
+TEST(served, tells_who_asks_what_the_user_wants_and_takes_a_limit_of_one_at_any_time) {
+    ASSERT_TRUE(eventually([] { return fake_jobs_of_next_call() == 2; }));
+    fake_call_of(comity_hart_count(), limit_to_one);
+    EXPECT_EQ(saved, 2);
+    EXPECT_EQ(call_from_threads(3, 100, 2), 0);
+    EXPECT_EQ(fake_jobs_of_next_call(), 1);
+    look_up<void(int)>("openblas_set_num_threads")(saved);
+    EXPECT_TRUE(eventually([] { return fake_jobs_of_next_call() == 2; }));
+    look_up<void(int)>("openblas_set_num_threads")(0); // as many as there are
+    EXPECT_EQ(look_up<int()>("openblas_get_num_threads")(), 2);
 }
 
 TEST(served, moves_out_of_the_way_of_a_pool_that_grows) {

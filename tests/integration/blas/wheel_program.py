@@ -25,6 +25,19 @@ def threads_of_blas():
     return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
 
 
+def limits_between_calls():
+    """Calls of several threads are kept sequential where they would lose: that is no limit, and must not become one. True: the user's own number is always seen."""
+    own = threads_of_blas()
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(20):
+            list(pool.map(lambda matrix: numpy.linalg.svd(matrix @ matrix), MATRICES))
+            with threadpoolctl.threadpool_limits(1, "blas"):
+                numpy.linalg.svd(MATRICES[0])
+            if threads_of_blas() != own:
+                return False
+    return True
+
+
 def main():
     failed = []
 
@@ -36,6 +49,7 @@ def main():
         check("a limit of 1 is seen", threads_of_blas() == [1])
         right = [solve(m) for m in MATRICES]
         check("a limit of 1 holds", threads_of_blas() == [1])
+    check("limits between calls of several threads", limits_between_calls())
     same = lambda results: numpy.allclose(right, results, rtol=1e-12)
     check("one thread", same([solve(m) for m in MATRICES]))
     with ThreadPoolExecutor(6) as pool:

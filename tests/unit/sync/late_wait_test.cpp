@@ -59,3 +59,14 @@ TEST(late_wait, for_a_lock_lets_others_run) {
     m.unlock();
     l.unlock_shared();
 }
+
+// With COMITY_SPIN_US=1000000 who spun for all of that would take five seconds.
+TEST(late_wait, does_not_spin_beyond_its_deadline) {
+    const auto from = std::chrono::steady_clock::now();
+    const comity::threads scope;
+    comity::thread([] {
+        comity::event never;
+        for (int i = 0; i < 5; ++i) EXPECT_FALSE(never.wait_for(5ms));
+    }).join();
+    EXPECT_LT(std::chrono::steady_clock::now() - from, 2500ms);
+}

@@ -170,6 +170,13 @@ TEST_F(thread_stacks_death, an_overflow_is_named) {
                 "comity: stack overflow in context [0-9]+, which has ");
 }
 
+TEST_F(thread_stacks_death, a_fault_that_is_sent_ends_the_process_too) {
+    if (sanitized) GTEST_SKIP() << "it has a handler of its own";
+    EXPECT_EXIT((comity::thread([] {}).join(), kill(getpid(), SIGSEGV), sleep(1), _exit(0)),
+                testing::KilledBySignal(SIGSEGV), "^$");
+    EXPECT_EXIT(comity::thread([] { raise(SIGSEGV), _exit(0); }).join(), testing::KilledBySignal(SIGSEGV), "^$");
+}
+
 // Where the first thread's stack has no limit, or a large one, an overflow would take all memory.
 void limit_first_stack() {
     rlimit limit{};

@@ -228,7 +228,7 @@ void come_home() noexcept {
     core::stop_dozing();
     thread *t = current_thread;
     core::context *c = core::current_context();
-    if (!t || !core::is_promoted(c) || t->kernel_thread.load(std::memory_order_relaxed) != 0) return;
+    if (!t || !core::may_demote(c) || t->kernel_thread.load(std::memory_order_relaxed) != 0) return;
     unit_scheduler *s = units();
     t->back.run = bring_home;
     t->back.c = c;
