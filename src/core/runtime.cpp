@@ -248,8 +248,8 @@ bool may_spin() noexcept {
     return k->carried || (k->kept && k->kept->keeper.load(std::memory_order_relaxed) == k);
 }
 bool is_wanted_beyond(const carrier *k, std::uint64_t spun) noexcept {
-    constexpr std::uint64_t nobodys_us = 20;
-    if (spun < nobodys_us * per_us || !k->carried) return false;
+    constexpr std::uint64_t usual_us = 100; // at most: spin_ticks
+    if (spun < usual_us * per_us || !k->carried) return false;
     for (sched *s = k->current_sched->parent; s; s = s->parent)
         if (s->hooks && s->hooks->other_work(s)) return true;
     return base().pressed();

@@ -76,9 +76,9 @@ COMITY_SHARED void set_spin_us(unsigned us) noexcept;
 // May the calling thread, which waits for something outside Comity, spin for it? If it has a hart, also one that it
 // only keeps, for which no other thread waits: so no more threads spin than there are cores. Any thread; stale at once.
 COMITY_SHARED bool may_spin() noexcept;
-// Should who has spun on this carrier for so many ticks, which may be less than spin_ticks, stop? Some 20 us are
-// nobody's loss; beyond, others come first that could have the hart: in the schedulers around the one that it works
-// for, or threads outside. A hart's carrier, or any. Not cheap: not in every turn of a loop.
+// Should who has spun on this carrier for so many ticks stop, though it may spin for longer (OMP_WAIT_POLICY=active)?
+// Beyond what everybody does others come first that could have the hart: in the schedulers around the one that it works
+// for, or threads outside. Any carrier. Not cheap: not in every turn of a loop.
 COMITY_SHARED bool is_wanted_beyond(const carrier *k, std::uint64_t spun) noexcept;
 COMITY_SHARED std::uint64_t ticks_per_us() noexcept;
 
