@@ -31,7 +31,8 @@ std::uint64_t id_of(unsigned place) noexcept { return place | std::uint64_t{1} <
 team *team_of(const context *c, core::sched *s) noexcept {
     if (s) return s->hooks == &team_hooks ? static_cast<team *>(s) : nullptr;
     if (team *own = innermost_running(c)) return own;
-    return core::is_promoted(c) ? static_cast<const member *>(c->local)->of : nullptr;
+    const bool is_thread = c->runs; // of the program's, as which it was promoted
+    return core::is_promoted(c) && !is_thread ? static_cast<const member *>(c->local)->of : nullptr;
 }
 
 void set_places(const sys::cpu_set *(*look_up)(unsigned place) noexcept) noexcept {
