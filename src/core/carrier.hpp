@@ -124,7 +124,8 @@ struct alignas(64) carrier : sys::in_own_memory {
     context *native = nullptr; // adopted: the thread's own computation
     counters count;
     alternation turns; // of those who spin here
-    // How many in a row have spun for a lock here, with others for the hart to run, in vain; and were not let spin.
+    // Of those who found a lock taken here, with others for the hart to run: how many in a row have spun in vain; and
+    // how many, after too many of those, have not spun at all since one tried again.
     std::uint8_t vain_spins = 0, unspun = 0;
 
     alignas(64) parker park;

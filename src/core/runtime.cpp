@@ -250,9 +250,10 @@ bool may_spin() noexcept {
 bool is_wanted_beyond(const carrier *k, std::uint64_t spun) noexcept {
     constexpr std::uint64_t usual_us = 100; // at most: spin_ticks
     if (spun < usual_us * per_us || !k->carried) return false;
-    for (sched *s = k->current_sched->parent; s; s = s->parent)
+    const sched *root = k->current_sched; // or the base itself
+    for (sched *s = root->parent; s && s != &base(); root = s, s = s->parent)
         if (s->hooks && s->hooks->other_work(s)) return true;
-    return base().pressed();
+    return base().pressed_by_others(root);
 }
 void count_contexts(unsigned n) noexcept { contexts_made.fetch_add(n, std::memory_order_relaxed); }
 

@@ -26,7 +26,7 @@ lock_spin::lock_spin(unsigned first_pause_ns) noexcept
       pause_(comity_hart_count() == 1 ? 0 : core::ticks_per_us() * first_pause_ns / 1000) {}
 
 lock_spin::~lock_spin() {
-    if (end_ == end::with_others) core::current_carrier()->vain_spins = 0;
+    if (had_others_ && !gave_up_) core::current_carrier()->vain_spins = 0;
 }
 
 bool lock_spin::again() noexcept {
@@ -35,7 +35,8 @@ bool lock_spin::again() noexcept {
     do sys::cpu_relax();
     while ((now_ = sys::ticks()) < until);
     pause_ = std::min(2 * pause_, longest_pause_us * us);
-    return !is_enough(now_ - from_);
+    gave_up_ = is_enough(now_ - from_);
+    return !gave_up_;
 }
 
 // Without a hart: may the kernel thread spin? With one: is there anything else for it?
@@ -45,11 +46,10 @@ bool lock_spin::is_enough(std::uint64_t spun) noexcept {
     if (!k->carried) return !core::may_spin() || spun > core::spin_ticks();
     core::sched *s = k->current_sched;
     if (!(s->hooks && s->hooks->other_work(s)) && !core::is_wanted_beyond(k, spun)) return spun > core::spin_ticks();
-    if (end_ == end::open && k->vain_spins == enough_in_vain && ++k->unspun <= unspun_between) return true;
-    end_ = end::with_others;
+    if (!had_others_ && k->vain_spins == enough_in_vain && ++k->unspun <= unspun_between) return true;
+    had_others_ = true;
     k->unspun = 0;
     if (spun <= short_spin_us * core::ticks_per_us()) return false;
-    end_ = end::in_vain;
     k->vain_spins = std::min<std::uint8_t>(k->vain_spins + 1, enough_in_vain);
     return true;
 }

@@ -30,7 +30,7 @@ private:
     bool is_enough(std::uint64_t spun) noexcept;
     std::uint64_t from_, now_; // ticks
     std::uint64_t pause_;
-    enum class end : std::uint8_t { open, with_others, in_vain } end_ = end::open;
+    bool had_others_ = false, gave_up_ = false; // for the hart to run, at the last look
 };
 
 } // namespace comity::sync

@@ -111,6 +111,8 @@ bool install(struct sigaction &before) noexcept {
 
 constexpr std::size_t most_arguments = 6;
 
+constexpr long sys_epoll_pwait2 = 441; // on every architecture; headers before Linux 5.11 have no name for it
+
 // Does a futex call merely wait? One for a lock that inherits priority names the kernel thread to the kernel.
 bool is_plain_wait(std::uint64_t operation) noexcept {
     switch (operation & static_cast<std::uint64_t>(FUTEX_CMD_MASK)) {
@@ -157,7 +159,7 @@ bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]
     case SYS_ppoll:
     case SYS_pselect6:
     case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
+    case sys_epoll_pwait2:
     case SYS_io_getevents:
     case SYS_write:
     case SYS_writev:

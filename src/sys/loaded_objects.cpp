@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 #include "sys/message.hpp"
 
@@ -127,10 +128,40 @@ bool has_note_by(const char *owner, const void *address) noexcept {
     return found;
 }
 
-const void *library_around(const void *address) noexcept {
+// The headers of an object are at its beginning, but the program's may be anywhere.
+loaded_object loaded_object_in_list(const void *address) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    for (const link_map *m = ::_r_debug.r_map; m; m = m->l_next) {
+        dl_phdr_info object{};
+        object.dlpi_addr = m->l_addr;
+        if (m == ::_r_debug.r_map) {
+            object.dlpi_phdr = reinterpret_cast<const ElfW(Phdr) *>(::getauxval(AT_PHDR));
+            object.dlpi_phnum = static_cast<ElfW(Half)>(::getauxval(AT_PHNUM));
+        } else if (m->l_addr <= at && m->l_addr != 0) {
+            const auto *header = reinterpret_cast<const ElfW(Ehdr) *>(m->l_addr);
+            object.dlpi_phdr = reinterpret_cast<const ElfW(Phdr) *>(m->l_addr + header->e_phoff);
+            object.dlpi_phnum = header->e_phnum;
+        }
+        if (const address_range range = range_of(object); range.contains(at)) return {m, range};
+    }
+    return {};
+}
+
+loaded_object loaded_object_around(const void *address) noexcept {
+    if (!address) return {};
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
     dl_find_object found{};
-    if (!address || ::_dl_find_object(const_cast<void *>(address), &found) != 0) return nullptr;
-    const link_map *object = found.dlfo_link_map;
+    if (::_dl_find_object(const_cast<void *>(address), &found) != 0) return {};
+    return {
+        found.dlfo_link_map,
+        {reinterpret_cast<std::uintptr_t>(found.dlfo_map_start), reinterpret_cast<std::uintptr_t>(found.dlfo_map_end)}};
+#else
+    return loaded_object_in_list(address);
+#endif
+}
+
+const void *library_around(const void *address) noexcept {
+    const auto *object = static_cast<const link_map *>(loaded_object_around(address).map);
     return object && object->l_name && *object->l_name ? object : nullptr; // the program's name is empty
 }
 

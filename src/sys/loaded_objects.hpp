@@ -22,6 +22,17 @@ COMITY_SHARED address_range object_around(const void *address) noexcept;
 // dynamic linker's lock for a moment.
 COMITY_SHARED bool has_note_by(const char *owner, const void *address) noexcept;
 
+// What the dynamic linker has loaded there, and what that takes of the address space. Its map is a link_map; null:
+// nothing. Takes no lock; before glibc 2.35, where the dynamic linker cannot be asked without one, its list is looked
+// through, and another thread must not unload anything meanwhile.
+struct loaded_object {
+    const void *map = nullptr;
+    address_range range;
+};
+COMITY_SHARED loaded_object loaded_object_around(const void *address) noexcept;
+// The same by the list alone.
+COMITY_SHARED loaded_object loaded_object_in_list(const void *address) noexcept;
+
 // A name for the shared library that contains this address, until it is unloaded; null: the program does, or nothing
 // that the dynamic linker has loaded. Takes no lock.
 COMITY_SHARED const void *library_around(const void *address) noexcept;

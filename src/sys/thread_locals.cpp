@@ -39,7 +39,15 @@ struct known {
     unsigned long long added = 0, removed = 0;
 } cache; // under the dynamic linker's lock, which dl_iterate_phdr holds
 
-std::uintptr_t thread_pointer() noexcept { return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()); }
+std::uintptr_t thread_pointer() noexcept {
+#if defined(__x86_64__)
+    std::uintptr_t base; // gcc knows no builtin for it before version 11
+    asm("movq %%fs:0, %0" : "=r"(base));
+    return base;
+#else
+    return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
+#endif
+}
 
 void renew(const variables &v, std::byte *at) noexcept {
     std::memcpy(at, v.image, v.filled);

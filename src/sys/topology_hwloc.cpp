@@ -8,7 +8,11 @@
 
 #include <dlfcn.h>
 #include <hwloc.h>
+#if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
+#else
+#include <sys/stat.h>
+#endif
 
 namespace comity::sys {
 namespace {
@@ -105,10 +109,20 @@ std::unique_ptr<topology> read(const hwloc &h, const cpu_set &allowed) noexcept 
 
 } // namespace
 
+// Has the process had no other thread yet?
+static bool is_single_threaded() noexcept {
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded;
+#else // before glibc 2.32; has it none now?
+    struct stat threads {};
+    return ::stat("/proc/self/task", &threads) == 0 && threads.st_nlink <= 3;
+#endif
+}
+
 std::unique_ptr<topology> read_hwloc(const cpu_set &allowed) noexcept {
     const bool told = std::getenv(no_plugins::variable) != nullptr;
     hwloc h{};
-    if ((!told && !__libc_single_threaded) || !load_library(h)) return nullptr;
+    if ((!told && !is_single_threaded()) || !load_library(h)) return nullptr;
     if (told) return read(h, allowed);
     const no_plugins here;
     return read(h, allowed);

@@ -1,10 +1,9 @@
 #include "personality/blas/loaded_library.hpp"
 
+#include "sys/loaded_objects.hpp"
 #include "sys/memory.hpp"
 
 #include <cstring>
-
-#include <dlfcn.h>
 
 namespace comity::blas {
 namespace {
@@ -48,12 +47,10 @@ std::uint32_t gnu_hash(const char *name) noexcept {
 
 loaded_library loaded_library::at(const void *address) noexcept {
     loaded_library found;
-    dl_find_object object{};
-    if (_dl_find_object(const_cast<void *>(address), &object) == 0) {
-        found.map_ = object.dlfo_link_map;
-        found.begin_ = reinterpret_cast<std::uintptr_t>(object.dlfo_map_start);
-        found.end_ = reinterpret_cast<std::uintptr_t>(object.dlfo_map_end);
-    }
+    const sys::loaded_object object = sys::loaded_object_around(address);
+    found.map_ = static_cast<const link_map *>(object.map);
+    found.begin_ = object.range.begin;
+    found.end_ = object.range.end;
     return found;
 }
 
@@ -104,7 +101,7 @@ void *loaded_library::redirect(const char *name, const void *function) const noe
     const std::uint32_t flags = flags_of_segment(reinterpret_cast<std::uintptr_t>(at));
     if (flags == 0) return nullptr;
     if (flags & PF_W)
-        __atomic_store_n(at, value, __ATOMIC_RELAXED);
+        __atomic_store_n(at, value, __ATOMIC_RELEASE);
     else if (!sys::write_read_only(at, value, flags & PF_X))
         return nullptr;
     return before;

@@ -191,12 +191,14 @@ void openblas::answer_for_threads() noexcept {
     (std::make_index_sequence<most_libraries>());
     unsigned own = 0;
     while (&library(own) != this) ++own;
-    for (std::size_t i = 0; i < std::size(thread_setters) && !set_threads_; ++i) {
-        set_threads_ = reinterpret_cast<void (*)(int)>(library_.symbol(thread_setters[i]));
-        if (!set_threads_ || !library_.symbol(thread_getters[i])) set_threads_ = nullptr;
-        if (!set_threads_ || !library_.redirect(thread_setters[i], reinterpret_cast<const void *>(all[own].second)))
-            continue;
-        (void)library_.redirect(thread_getters[i], reinterpret_cast<const void *>(all[own].first));
+    for (std::size_t i = 0; i < std::size(thread_setters); ++i) {
+        void *const setter = library_.symbol(thread_setters[i]);
+        if (!setter || !library_.symbol(thread_getters[i])) continue;
+        set_threads_ = reinterpret_cast<void (*)(int)>(setter);
+        // Ours that only answers does no harm alone.
+        if (library_.redirect(thread_getters[i], reinterpret_cast<const void *>(all[own].first)))
+            (void)library_.redirect(thread_setters[i], reinterpret_cast<const void *>(all[own].second));
+        return;
     }
 }
 
@@ -208,7 +210,7 @@ void openblas::start_serving() noexcept {
         sys::yield_kernel_thread();
     if (!first) return;
     static_cast<void>(watch_forks(std::make_index_sequence<most_libraries>()));
-    if (!set_threads_) answer_for_threads();
+    if (!set_threads_) answer_for_threads();        // once
     served_.store(true, std::memory_order_release); // release[served]
     set_callback_(serve);
     watch_available([](int harts) {

@@ -56,7 +56,7 @@ private:
     int *threads_ = nullptr;          // blas_num_threads: how many threads its pool has, and one for the caller
     int *threads_of_calls_ = nullptr; // blas_cpu_number
     const char *(*config_)() = nullptr;
-    void (*set_threads_)(int) = nullptr; // its own openblas_set_num_threads; null: ours is not in its place
+    void (*set_threads_)(int) = nullptr; // its own openblas_set_num_threads, since ours may be in its place
     int table_ = 0;                      // how many thread numbers it has
     int pool_ = 0;                       // the numbers [0, pool_) are its own; written under its lock
     std::atomic<bool> served_{false};

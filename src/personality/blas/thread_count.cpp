@@ -17,8 +17,6 @@ void thread_count::publish(int jobs) noexcept {
     int now = variable_->load(std::memory_order_relaxed);
     for (;;) {
         if (now != published_) wanted_.store(published_ = now, std::memory_order_relaxed);
-        if (const int told = told_.exchange(0, std::memory_order_relaxed))
-            wanted_.store(told, std::memory_order_relaxed);
         const int next = std::max(1, std::min({jobs, wanted(), most_}));
         // By compare-exchange: a number that the user writes at this moment must not be lost.
         if (next == now || variable_->compare_exchange_strong(now, next, std::memory_order_relaxed)) {

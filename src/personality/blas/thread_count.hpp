@@ -13,9 +13,9 @@ public:
     void start(int *variable, unsigned most) noexcept;
     // Lets `jobs` be the next call's number, or less if the user wants less. One caller at a time.
     void publish(int jobs) noexcept;
-    // The user wants so many from now on: to be published. Any thread.
-    void want(int jobs) noexcept { told_.store(jobs, std::memory_order_relaxed); }
-    // How many the user wants, when that was published last. Any thread.
+    // The user wants so many from now on, which the library has written to its variable: to be published. Any thread.
+    void want(int jobs) noexcept { wanted_.store(jobs, std::memory_order_relaxed); }
+    // How many the user wants. Any thread.
     int wanted() const noexcept { return wanted_.load(std::memory_order_relaxed); }
     // From now on calls have at most so many jobs. One caller at a time with publish.
     void limit(int jobs) noexcept { most_ = jobs; }
@@ -27,7 +27,6 @@ private:
     int most_ = 1;
     int published_ = 0;          // what we wrote last: another value was written by the user
     std::atomic<int> wanted_{0}; // by the user
-    std::atomic<int> told_{0};   // by want, since the last publish; 0: nothing
 };
 
 } // namespace comity::blas

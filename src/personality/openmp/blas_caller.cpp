@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
+#include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/region.hpp"
 #include "sys/clock.hpp"
@@ -93,9 +95,28 @@ bool claim(thread *t) noexcept {
     return true;
 }
 
-unsigned all_or_one(thread *t, unsigned ranks) noexcept {
+// How many harts all of BLIS' regions have, of those with several threads; with the process' generation above, for the
+// child of a fork has none of them. What one was promised is not yet taken when the next one asks.
+std::atomic<std::uint64_t> in_products{0};
+constexpr unsigned generation_at = 32;
+
+bool enter_product(unsigned ranks, unsigned most) noexcept {
+    const std::uint64_t none = std::uint64_t{core::generation()} << generation_at;
+    std::uint64_t now = in_products.load(std::memory_order_relaxed), next = 0;
+    do {
+        next = (now >> generation_at == none >> generation_at ? now : none) + ranks;
+        if (next - none > most) return false;
+    } while (!in_products.compare_exchange_weak(now, next, std::memory_order_relaxed));
+    return true;
+}
+
+unsigned all_or_one(thread *t, unsigned wanted) noexcept {
+    const unsigned ranks = ranks_for(t, wanted);
     if (ranks == 1) return 0; // as it would be anyway
-    return std::min(spmd::claim_harts(), left_of_limit(t)) < ranks ? 1 : ranks;
+    if (ranks < wanted || spmd::claim_harts() < ranks ||
+        !enter_product(ranks, std::min(hart_count(), left_of_limit(t))))
+        return 1;
+    return t->blis_ranks = ranks;
 }
 
 } // namespace
@@ -119,7 +140,7 @@ bool hides_regions(const void *caller) noexcept { return is_openblas(kind_of_cal
 
 unsigned ranks_of_region(thread *t, const void *caller, unsigned wanted) noexcept {
     const kind k = kind_of_caller(caller);
-    if (k == kind::blis) return all_or_one(t, ranks_for(t, wanted));
+    if (k == kind::blis) return all_or_one(t, wanted);
     if (k != kind::openmp_build) return 0;
     if (holder.load(std::memory_order_relaxed) == t)
         expires.store(sys::now_ns() + region_ns, std::memory_order_relaxed);
@@ -127,6 +148,7 @@ unsigned ranks_of_region(thread *t, const void *caller, unsigned wanted) noexcep
 }
 
 void region_is_over(thread *t) noexcept {
+    if (const unsigned ranks = std::exchange(t->blis_ranks, 0)) in_products.fetch_sub(ranks, std::memory_order_relaxed);
     if (holder.load(std::memory_order_relaxed) == t) expires.store(sys::now_ns() + claim_ns, std::memory_order_relaxed);
 }
 

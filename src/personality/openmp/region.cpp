@@ -213,7 +213,7 @@ bool tidy(team *tm, thread *first) noexcept {
 
 // How many ranks the program asked for.
 unsigned requested_by(const thread *t, const region &r) noexcept {
-    const unsigned said = r.exactly ? r.exactly : r.ranks ? r.ranks : icv_of(t).num_threads;
+    const unsigned said = r.ranks ? r.ranks : r.exactly ? r.exactly : icv_of(t).num_threads;
     return said ? said : hart_count();
 }
 

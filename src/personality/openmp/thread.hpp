@@ -60,6 +60,7 @@ struct alignas(64) thread {
 
     unsigned number = 0;                 // of its own in the process; constant
     unsigned blas_ranks = 0;             // what it told OpenBLAS last (blas_caller.hpp)
+    unsigned blis_ranks = 0;             // of its region for BLIS that runs, which has a hart for each; 0: none
     unsigned team_number = 0, teams = 1; // of the league (league.hpp), on the initial thread only
     work_share *iterations = nullptr;    // a doacross construct whose loop is not a slot's (doacross.cpp)
     region_clauses next;                 // of the construct that follows, in an ABI that says them before it

@@ -16,7 +16,7 @@ namespace c_library = comity::posix::c_library;
 
 namespace {
 
-COMITY_NEXT_SYMBOL comity::sys::next_symbol<decltype(::usleep) *> next_usleep{"usleep"};
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(useconds_t)> next_usleep{"usleep"};
 COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
 COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{
     "clock_nanosleep"};

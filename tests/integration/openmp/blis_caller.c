@@ -1,11 +1,14 @@
 /* BLIS' regions have a hart for each of their threads, or one thread, so that they never wait for one without a hart.
- * argv[1]: how many there may be: of two harts, of a thread limit, of active levels. */
+ * argv[1]: how many there may be: of two harts, of a thread limit, of active levels; or crowd: callers at once, on
+ * three harts; or cut: a region that gets fewer threads than it asks for. */
 #include "check.h"
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int blis_product(int threads);
+int blis_most_in_products(void);
 
 /* The other hart may be about to sleep. */
 static void expect(int threads, int expected) {
@@ -14,8 +17,29 @@ static void expect(int threads, int expected) {
     CHECK_EQUAL(ranks, expected);
 }
 
+static int crowd(void) {
+    for (int i = 0; i < 1000 || (blis_most_in_products() < 2 && i < 20000); i++) {
+        if (i % 10 == 0) usleep(1000); /* the third hart is free again */
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp barrier
+            for (int j = 0; j < 5; j++) blis_product(2);
+        }
+    }
+    CHECK(blis_most_in_products() >= 2);
+    CHECK(blis_most_in_products() <= 3);
+    return report();
+}
+
+static int cut(void) {
+    for (int i = 0; i < 100; i++) CHECK_EQUAL(blis_product(3), 1); /* OMP_DYNAMIC leaves two */
+    return report();
+}
+
 int main(int argc, char **argv) {
     witness_comity();
+    if (argc > 1 && strcmp(argv[1], "crowd") == 0) return crowd();
+    if (argc > 1 && strcmp(argv[1], "cut") == 0) return cut();
     const int most = argc > 1 ? atoi(argv[1]) : 2;
     CHECK_EQUAL(blis_product(1), 1);
     expect(2, most);

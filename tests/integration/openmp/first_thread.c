@@ -1,5 +1,5 @@
 // A rank of a region creates the process's first POSIX threads, while the others do not leave their harts.
-// ./first_thread spins|computes|both|forks
+// ./first_thread spins|computes|both|forks|main
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,8 +29,40 @@ static int forks(void) {
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
+// The program's first thread creates one, too, and waits for a hart; a thread of the C library's (it brings its own
+// stack) has opened the region that has them.
+static atomic_int inside, main_creates, created;
+
+static void *open_region(void *unused) {
+    (void)unused;
+#pragma omp parallel num_threads(2)
+    {
+        ++inside;
+        while (!main_creates) __asm__ volatile("" ::: "memory");
+        volatile double x = 1;
+        for (long i = 0; i < 100000000; ++i) x = x * 1.0000001; // until it waits
+        created += create_and_join();
+    }
+    return NULL;
+}
+
+static int beside_main(void) {
+    const size_t size = 1 << 20;
+    pthread_attr_t with_stack;
+    pthread_t t;
+    void *stack = aligned_alloc(4096, size);
+    if (!stack || pthread_attr_init(&with_stack) || pthread_attr_setstack(&with_stack, stack, size)) return 0;
+    if (pthread_create(&t, &with_stack, open_region, NULL) != 0) return 0;
+    while (inside != 2) __asm__ volatile("" ::: "memory");
+    main_creates = 1;
+    created += create_and_join();
+    pthread_join(t, NULL);
+    return created == 3 && threads_ran == 3;
+}
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "main") == 0) return beside_main() ? 0 : 1;
     const int all_create = strcmp(how, "both") == 0, computes = strcmp(how, "computes") == 0;
     const int one_forks = strcmp(how, "forks") == 0;
     atomic_int failed = 0, arrived = 0;

@@ -108,7 +108,8 @@ static int active(void) {
     pthread_t opener, releaser;
     sem_init(&go, 0, 0);
     held = 1;
-    if (pthread_create(&releaser, NULL, release, NULL) || pthread_create(&opener, NULL, wait_with_all_harts, NULL)) abort();
+    if (pthread_create(&releaser, NULL, release, NULL) || pthread_create(&opener, NULL, wait_with_all_harts, NULL))
+        abort();
     return pthread_join(opener, NULL) == 0 && pthread_join(releaser, NULL) == 0;
 }
 

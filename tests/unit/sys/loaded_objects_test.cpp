@@ -1,6 +1,8 @@
 #include "sys/loaded_objects.hpp"
 
+#include <cstring>
 #include <gtest/gtest.h>
+#include <iostream>
 
 #include <cstdlib>
 
@@ -33,6 +35,23 @@ TEST(notes, are_not_found_where_there_are_none) {
     int on_the_stack = 0;
     EXPECT_FALSE(has_note_by("GNU", &on_the_stack));
     EXPECT_FALSE(has_note_by("GNU", nullptr));
+}
+
+TEST(loaded_objects, are_found_in_the_list_as_by_the_dynamic_linker) {
+    int on_stack = 0;
+    static int in_program;
+    const void *addresses[] = {&in_program, reinterpret_cast<const void *>(&std::strlen),
+                               &std::cout,  reinterpret_cast<const void *>(&dlopen),
+                               &on_stack,   nullptr};
+    for (const void *a : addresses) {
+        const comity::sys::loaded_object found = comity::sys::loaded_object_around(a),
+                                         by_list = comity::sys::loaded_object_in_list(a);
+        EXPECT_EQ(found.map, by_list.map);
+        EXPECT_EQ(found.map == nullptr, a == &on_stack || a == nullptr);
+        const auto at = reinterpret_cast<std::uintptr_t>(a);
+        EXPECT_EQ(by_list.range.contains(at), by_list.map != nullptr);
+        EXPECT_EQ(found.range.contains(at), found.map != nullptr);
+    }
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "personality/pthread/threads/vfork.hpp"
 
 #include <cerrno>
+#include <climits>
 #include <cstdarg>
 
 #include <fcntl.h>

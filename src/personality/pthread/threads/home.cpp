@@ -41,8 +41,8 @@ std::atomic<bool> watching{false};       // whoever sets it has next_look
 std::atomic<std::uint32_t> living{0};    // threads that were created and have not ended
 
 core::spinlock opening; // of the scheduler; held across a fork
-enum class keeper_state : std::uint8_t { none, starts, has_opened, could_not };
-std::atomic<keeper_state> keeper{keeper_state::none}; // set to `starts`, and to `none`, under `opening`
+enum class attempt : std::uint8_t { none, runs, has_opened, could_not };
+std::atomic<attempt> last_attempt{attempt::none}; // to open it; set to `runs`, and to `none`, under `opening`
 
 // The same as the layers below see it; null: it is not open.
 unit_scheduler *units() noexcept { return reinterpret_cast<unit_scheduler *>(the_scheduler()); }
@@ -90,8 +90,8 @@ bool leaves_in_child(const core::carrier *k) noexcept {
 void child_after_fork() noexcept {
     opening.unlock();
     // The thread that was to open one is not here.
-    if (keeper.load(std::memory_order_relaxed) == keeper_state::starts)
-        keeper.store(keeper_state::none, std::memory_order_relaxed);
+    if (last_attempt.load(std::memory_order_relaxed) == attempt::runs)
+        last_attempt.store(attempt::none, std::memory_order_relaxed);
     core::forget_waits();
     forget_kernel_input();
     if (the_scheduler()) is_child.store(true, std::memory_order_relaxed);
@@ -138,39 +138,40 @@ void open_here() noexcept {
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
 }
 
-// A kernel thread that opens the scheduler and then waits for ever: for a process whose first POSIX thread is created
-// where no scheduler can stay open.
-void *keep_open(void *) {
-    // It waits for a hart first, which who waits for it may have held.
+// After `runs` was set, without `opening`: the caller waits for a hart first, and who has that may be about to take the
+// lock, or wait for this attempt.
+bool open_and_tell() noexcept {
     const bool has_hart = begin_here();
     if (has_hart) {
         const std::scoped_lock lock(opening);
         open_here();
     }
-    keeper.store(has_hart ? keeper_state::has_opened : keeper_state::could_not,
-                 std::memory_order_release); // release[posix-keeper]
-    sync::wake_all_at(&keeper);
+    last_attempt.store(has_hart ? attempt::has_opened : attempt::could_not,
+                       std::memory_order_release); // release[posix-opening]
+    sync::wake_all_at(&last_attempt);
+    return has_hart;
+}
+
+// A kernel thread that opens the scheduler and then waits for ever: for a process whose first POSIX thread is created
+// where no scheduler can stay open.
+void *keep_open(void *) {
+    (void)open_and_tell();
     comity_event_t never{};
     for (;;) comity_event_wait(&never);
 }
 
-// Waits until a keeper's attempt is over, one that is under way or a new one:
-// without the lock, and a context without its hart, which the keeper may need.
-bool open_by_keeper(std::unique_lock<core::spinlock> &lock) noexcept {
+bool start_keeper() noexcept {
     constexpr std::size_t stack = 256 << 10;
-    bool started = true;
-    if (keeper.load(std::memory_order_relaxed) != keeper_state::starts) {
-        keeper.store(keeper_state::starts, std::memory_order_relaxed);
-        started = sys::start_kernel_thread(keep_open, nullptr, stack) == 0;
-        if (!started) keeper.store(keeper_state::none, std::memory_order_relaxed);
-    }
-    lock.unlock();
-    if (!started) return false;
+    return sys::start_kernel_thread(keep_open, nullptr, stack) == 0;
+}
+
+// Waits until the attempt that runs is over: a context without its hart, which whoever opens may need.
+bool wait_for_attempt() noexcept {
     const auto is_over = [] {
-        return keeper.load(std::memory_order_acquire) != keeper_state::starts; // acquire[posix-keeper]
+        return last_attempt.load(std::memory_order_acquire) != attempt::runs; // acquire[posix-opening]
     };
-    (void)sync::wait_at(&keeper, is_over, sys::no_deadline);
-    return keeper.load(std::memory_order_relaxed) == keeper_state::has_opened;
+    (void)sync::wait_at(&last_attempt, is_over, sys::no_deadline);
+    return last_attempt.load(std::memory_order_relaxed) == attempt::has_opened;
 }
 
 // The program's first thread, outside every scheduler: it stays as long as the process.
@@ -195,16 +196,19 @@ bool open_scheduler(bool &inside) noexcept {
         if (main_outside) begin_signals();
         // Who waits for a thread sleeps, outside all schedulers if it is not one itself, so a kernel thread has to be
         // there that carries the hart on.
-        bool open = the_scheduler();
-        if (!open && core::base().is_sure_of_a_worker()) {
-            if (!main_outside || keeper.load(std::memory_order_relaxed) == keeper_state::starts) {
-                open = open_by_keeper(lock);
-            } else if (begin_here()) {
-                open_here();
-                open = true;
+        if (!the_scheduler()) {
+            if (!core::base().is_sure_of_a_worker()) return false;
+            const bool another_runs = last_attempt.load(std::memory_order_relaxed) == attempt::runs;
+            if (!another_runs) {
+                last_attempt.store(attempt::runs, std::memory_order_relaxed);
+                if (!main_outside && !start_keeper()) {
+                    last_attempt.store(attempt::none, std::memory_order_relaxed);
+                    return false;
+                }
             }
+            lock.unlock();
+            if (!(main_outside && !another_runs ? open_and_tell() : wait_for_attempt())) return false;
         }
-        if (!open) return false;
     }
     inside = comity_scheduler_self() == the_scheduler();
     return true;
