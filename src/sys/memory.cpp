@@ -57,7 +57,7 @@ bool write_read_only(std::uintptr_t *word, std::uintptr_t value, bool executes) 
     const int usual = PROT_READ | (executes ? PROT_EXEC : 0);
     auto *page = reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(word) & ~(page_size() - 1));
     if (::mprotect(page, page_size(), usual | PROT_WRITE) != 0) return false;
-    __atomic_store_n(word, value, __ATOMIC_RELEASE); // others read it meanwhile
+    __atomic_store_n(word, value, __ATOMIC_RELAXED); // others read it meanwhile
     ::mprotect(page, page_size(), usual);
     return true;
 }

@@ -100,8 +100,10 @@ std::unique_ptr<topology> read(const hwloc &h, const cpu_set &allowed) noexcept 
     if (h.init(&t) != 0) return nullptr;
     std::unique_ptr<topology> result;
     // What is not needed and takes time; an older library refuses flags that it does not know.
+#if HWLOC_API_VERSION >= 0x20800
     h.set_flags(t,
                 HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+#endif
     if (h.read(t) == 0) result = convert(h, t, allowed);
     h.destroy(t);
     return result;

@@ -101,7 +101,7 @@ void *loaded_library::redirect(const char *name, const void *function) const noe
     const std::uint32_t flags = flags_of_segment(reinterpret_cast<std::uintptr_t>(at));
     if (flags == 0) return nullptr;
     if (flags & PF_W)
-        __atomic_store_n(at, value, __ATOMIC_RELEASE);
+        __atomic_store_n(at, value, __ATOMIC_RELAXED);
     else if (!sys::write_read_only(at, value, flags & PF_X))
         return nullptr;
     return before;
