@@ -128,6 +128,81 @@ bool has_note_by(const char *owner, const void *address) noexcept {
     return found;
 }
 
+namespace {
+
+struct symbol_tables {
+    const ElfW(Sym) *symbols = nullptr;
+    const char *names = nullptr;
+    const std::uint32_t *hash = nullptr;  // DT_GNU_HASH
+    const ElfW(Half) *versions = nullptr; // DT_VERSYM
+};
+
+// glibc relocates these entries in place; elsewhere they may be offsets.
+symbol_tables tables_of(const link_map &m) noexcept {
+    symbol_tables t;
+    for (const auto *d = m.l_ld; d->d_tag != DT_NULL; ++d) {
+        const std::uintptr_t at = d->d_un.d_ptr < m.l_addr ? d->d_un.d_ptr + m.l_addr : d->d_un.d_ptr;
+        switch (d->d_tag) {
+        case DT_SYMTAB:
+            t.symbols = reinterpret_cast<const ElfW(Sym) *>(at);
+            break;
+        case DT_STRTAB:
+            t.names = reinterpret_cast<const char *>(at);
+            break;
+        case DT_GNU_HASH:
+            t.hash = reinterpret_cast<const std::uint32_t *>(at);
+            break;
+        case DT_VERSYM:
+            t.versions = reinterpret_cast<const ElfW(Half) *>(at);
+            break;
+        default:
+            break;
+        }
+    }
+    return t;
+}
+
+std::uint32_t gnu_hash(const char *name) noexcept {
+    std::uint32_t h = 5381;
+    for (; *name; ++name) h = h * 33 + static_cast<unsigned char>(*name);
+    return h;
+}
+
+} // namespace
+
+const ElfW(Sym) * definition_in(const void *map, const char *name) noexcept {
+    constexpr ElfW(Half) hidden = 0x8000; // not the default version
+    const symbol_tables t = tables_of(*static_cast<const link_map *>(map));
+    if (!t.symbols || !t.names || !t.hash) return nullptr;
+    const std::uint32_t buckets = t.hash[0], first = t.hash[1], blooms = t.hash[2];
+    const std::uint32_t *bucket =
+        t.hash + 4 + blooms * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t)); // the filter is skipped: this is rare
+    const std::uint32_t *chain = bucket + buckets;
+    const std::uint32_t wanted = gnu_hash(name);
+    std::uint32_t i = buckets ? bucket[wanted % buckets] : 0;
+    if (i < first) return nullptr;
+    for (;; ++i) {
+        const std::uint32_t h = chain[i - first];
+        const ElfW(Sym) &s = t.symbols[i];
+        if ((h | 1) == (wanted | 1) && s.st_shndx != SHN_UNDEF && !(t.versions && t.versions[i] & hidden) &&
+            std::strcmp(t.names + s.st_name, name) == 0)
+            return &s;
+        if (h & 1) return nullptr;
+    }
+}
+
+void *next_definition(const char *name, const void *after) noexcept {
+    const auto *m = static_cast<const link_map *>(loaded_object_around(after).map);
+    for (m = m ? m->l_next : nullptr; m; m = m->l_next) {
+        const ElfW(Sym) *s = definition_in(m, name);
+        if (!s) continue;
+        auto *at = reinterpret_cast<void *>(m->l_addr + s->st_value);
+        const bool chooses = (s->st_info & 0xf) == STT_GNU_IFUNC; // ELF64_ST_TYPE
+        return chooses ? reinterpret_cast<void *(*)()>(at)() : at;
+    }
+    return nullptr;
+}
+
 // The headers of an object are at its beginning, but the program's may be anywhere.
 loaded_object loaded_object_in_list(const void *address) noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(address);

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <link.h>
+
 namespace comity::sys {
 
 struct address_range {
@@ -32,6 +34,13 @@ struct loaded_object {
 COMITY_SHARED loaded_object loaded_object_around(const void *address) noexcept;
 // The same by the list alone.
 COMITY_SHARED loaded_object loaded_object_in_list(const void *address) noexcept;
+
+// A symbol that the object with this link_map itself defines, in its default version; null: it does not. Takes no lock.
+COMITY_SHARED const ElfW(Sym) * definition_in(const void *map, const char *name) noexcept;
+
+// What dlsym(RTLD_NEXT, name) would find for code in the object that contains `after`: the next definition among those
+// that the program was started with. Calls nothing of the C library's. Null: there is none.
+COMITY_SHARED void *next_definition(const char *name, const void *after) noexcept;
 
 // A name for the shared library that contains this address, until it is unloaded; null: the program does, or nothing
 // that the dynamic linker has loaded. Takes no lock.

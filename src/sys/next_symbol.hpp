@@ -1,6 +1,7 @@
 // For objects that put functions of their own before a library's: the definition that theirs hides.
 #pragma once
 
+#include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
 
 #include <atomic>
@@ -18,7 +19,7 @@ public:
     // Looks for it unless it was found. Null: no library has it.
     void *look() noexcept {
         void *f = found_.load(std::memory_order_relaxed); // several threads may look at once and find the same
-        if (!f) found_.store(f = dlsym(RTLD_NEXT, name_), std::memory_order_relaxed);
+        if (!f) found_.store(f = search(), std::memory_order_relaxed);
         return f;
     }
 
@@ -32,6 +33,13 @@ protected:
     std::atomic<void *> found_{nullptr};
 
 private:
+    void *search() const noexcept {
+#if __GLIBC_PREREQ(2, 34)
+        return dlsym(RTLD_NEXT, name_);
+#else // there dlsym itself calls functions that a drop-in replaces, and looks for by it
+        return next_definition(name_, this);
+#endif
+    }
     const char *name_;
 };
 

@@ -6,44 +6,6 @@
 #include <cstring>
 
 namespace comity::blas {
-namespace {
-
-struct tables {
-    const ElfW(Sym) *symbols = nullptr;
-    const char *names = nullptr;
-    const std::uint32_t *hash = nullptr; // DT_GNU_HASH
-};
-
-tables tables_of(const link_map *map) noexcept {
-    tables t;
-    for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; ++d) {
-        // glibc relocates these entries in place; elsewhere they may be offsets.
-        std::uintptr_t at = d->d_un.d_ptr;
-        if (at < map->l_addr) at += map->l_addr;
-        switch (d->d_tag) {
-        case DT_SYMTAB:
-            t.symbols = reinterpret_cast<const ElfW(Sym) *>(at);
-            break;
-        case DT_STRTAB:
-            t.names = reinterpret_cast<const char *>(at);
-            break;
-        case DT_GNU_HASH:
-            t.hash = reinterpret_cast<const std::uint32_t *>(at);
-            break;
-        default:
-            break;
-        }
-    }
-    return t;
-}
-
-std::uint32_t gnu_hash(const char *name) noexcept {
-    std::uint32_t h = 5381;
-    for (; *name; ++name) h = h * 33 + static_cast<unsigned char>(*name);
-    return h;
-}
-
-} // namespace
 
 loaded_library loaded_library::at(const void *address) noexcept {
     loaded_library found;
@@ -54,27 +16,8 @@ loaded_library loaded_library::at(const void *address) noexcept {
     return found;
 }
 
-const ElfW(Sym) * loaded_library::entry(const char *name) const noexcept {
-    const tables t = tables_of(map_);
-    if (!t.symbols || !t.names || !t.hash) return nullptr;
-    const std::uint32_t buckets = t.hash[0], first = t.hash[1], blooms = t.hash[2];
-    const auto *bucket =
-        t.hash + 4 + blooms * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t)); // the filter is skipped: this is rare
-    const std::uint32_t *chain = bucket + buckets;
-    const std::uint32_t wanted = gnu_hash(name);
-    std::uint32_t i = buckets ? bucket[wanted % buckets] : 0;
-    if (i < first) return nullptr;
-    for (;; ++i) {
-        const std::uint32_t h = chain[i - first];
-        const ElfW(Sym) &s = t.symbols[i];
-        if ((h | 1) == (wanted | 1) && s.st_shndx != SHN_UNDEF && std::strcmp(t.names + s.st_name, name) == 0)
-            return &s;
-        if (h & 1) return nullptr;
-    }
-}
-
 void *loaded_library::symbol(const char *name) const noexcept {
-    const ElfW(Sym) *s = entry(name);
+    const ElfW(Sym) *s = sys::definition_in(map_, name);
     return s ? reinterpret_cast<void *>(map_->l_addr + s->st_value) : nullptr;
 }
 
@@ -93,7 +36,7 @@ std::uint32_t loaded_library::flags_of_segment(std::uintptr_t address) const noe
 }
 
 void *loaded_library::redirect(const char *name, const void *function) const noexcept {
-    const ElfW(Sym) *s = entry(name);
+    const ElfW(Sym) *s = sys::definition_in(map_, name);
     if (!s) return nullptr;
     void *before = reinterpret_cast<void *>(map_->l_addr + s->st_value);
     const std::uintptr_t value = reinterpret_cast<std::uintptr_t>(function) - map_->l_addr;

@@ -15,7 +15,7 @@ public:
     static loaded_library at(const void *address) noexcept;
 
     explicit operator bool() const noexcept { return map_ != nullptr; }
-    // The address of a symbol that the library itself defines, whatever its version; nullptr when it does not.
+    // The address of a symbol that the library itself defines; nullptr when it does not.
     void *symbol(const char *name) const noexcept;
     // The first one of a list of names, closed by nullptr.
     void *any_symbol(const char *const *names) const noexcept;
@@ -33,7 +33,6 @@ public:
     std::uintptr_t end() const noexcept { return end_; }
 
 private:
-    const ElfW(Sym) * entry(const char *name) const noexcept;
     std::uint32_t flags_of_segment(std::uintptr_t address) const noexcept;
     const link_map *map_ = nullptr;
     std::uintptr_t begin_ = 0, end_ = 0;

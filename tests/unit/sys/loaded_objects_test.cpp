@@ -54,4 +54,10 @@ TEST(loaded_objects, are_found_in_the_list_as_by_the_dynamic_linker) {
     }
 }
 
+TEST(definitions, are_found_as_by_the_dynamic_linker) {
+    for (const char *name : {"malloc", "pthread_create", "pthread_cond_wait", "pthread_once", "getenv", "fork", "time",
+                             "memcpy", "_ZNSt6thread4joinEv", "no_such_function"})
+        EXPECT_EQ(comity::sys::next_definition(name, &here), dlsym(RTLD_NEXT, name)) << name;
+}
+
 } // namespace
