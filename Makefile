@@ -64,6 +64,12 @@ soak: build ## create and join 100,000,000 threads; the process must not grow
 	@tail -n 1 $(BUILD)/soak.txt > docs/results/soak.json
 	@! grep -q '"grew":true' docs/results/soak.json
 
+.PHONY: soak-mixed
+soak-mixed: build ## POSIX threads, regions, tasks and locks by chance, with settings by chance, for ten minutes
+	@echo '== soak-mixed'
+	@cmake --build $(BUILD) --target soak_mixed | tee $(BUILD)/soak-mixed.txt; tail -n 1 $(BUILD)/soak-mixed.txt > docs/results/soak-mixed.json
+	@grep -q '"failed": 0' docs/results/soak-mixed.json
+
 .PHONY: conformance-gomp
 conformance-gomp: build ## libgomp's own test suite, from Debian's gcc-12 source package
 	@echo '== conformance-gomp'

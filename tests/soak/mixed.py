@@ -1,0 +1,59 @@
+"""Runs the program `mixed` with settings by chance, one run after the other, and says which ones did not end well.
+
+mixed.py --seconds N [--seed S] --drop-in GOMP --drop-in THREADS PROGRAM...
+A program may be followed by =LIBRARY, the OpenMP drop-in that it needs in place of the first one. The last line is JSON.
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+PATIENCE_S = 60
+SETTINGS = {
+    "OMP_WAIT_POLICY": ["active", "passive"],
+    "OMP_NUM_THREADS": ["1", "2", "4", "2,2"],
+    "OMP_PROC_BIND": ["true", "close,spread"],
+    "KMP_BLOCKTIME": ["0", "infinite"],
+    "COMITY_HARTS": ["1", "2", "3", "4"],
+    "COMITY_POSIX_SLICE_MS": ["0", "1", "5", "20"],
+    "COMITY_STALL_MS": ["5", "20", "50"],
+    "COMITY_SPIN_US": ["0", "1", "1000"],
+    "COMITY_HOT_TEAMS": ["no", "yes"],
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--drop-in", action="append", required=True)
+    parser.add_argument("programs", nargs="+")
+    asked = parser.parse_args()
+    chance = random.Random(asked.seed)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "COMITY_"))}
+    until, runs, failed, slowest = time.monotonic() + asked.seconds, 0, 0, 0.0
+    while time.monotonic() < until:
+        program, _, own = chance.choice(asked.programs).partition("=")
+        drop_ins = [own or asked.drop_in[0], *(asked.drop_in[1:] if chance.random() < 0.8 else [])]
+        settings = {k: chance.choice(v) for k, v in SETTINGS.items() if chance.random() < 0.5}
+        command = [program, str(chance.randrange(1000)), chance.choice(["1", "2", "4", "8"])]
+        begin = time.monotonic()
+        try:
+            result = subprocess.run(command, env=clean | settings | {"LD_PRELOAD": ":".join(drop_ins)}, capture_output=True, text=True, timeout=PATIENCE_S)
+            how = "" if result.returncode == 0 else f"status {result.returncode}: {(result.stdout + result.stderr)[-300:]}"
+        except subprocess.TimeoutExpired:
+            how = f"no end after {PATIENCE_S} s"
+        slowest = max(slowest, time.monotonic() - begin)
+        runs += 1
+        if how:
+            failed += 1
+            print("FAILED:", *(f"{k}={v}" for k, v in settings.items()), "LD_PRELOAD=" + ":".join(drop_ins), *command, "--", how, flush=True)
+    print(json.dumps({"runs": runs, "failed": failed, "slowest_s": round(slowest, 1), "seed": asked.seed}))
+    return failed != 0 or runs == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
