@@ -78,7 +78,7 @@ COMITY_SHARED void set_spin_us(unsigned us) noexcept;
 COMITY_SHARED bool may_spin() noexcept;
 // Should who has spun on this carrier for so many ticks stop, though it may spin for longer (OMP_WAIT_POLICY=active)?
 // Beyond what everybody does others come first that could have the hart: in the schedulers around the one that it works
-// for, or threads outside. Any carrier. Not cheap: not in every turn of a loop.
+// for, or threads outside. The caller's carrier, with a hart or without. Not cheap: not in every turn of a loop.
 COMITY_SHARED bool is_wanted_beyond(const carrier *k, std::uint64_t spun) noexcept;
 COMITY_SHARED std::uint64_t ticks_per_us() noexcept;
 

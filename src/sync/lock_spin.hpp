@@ -30,7 +30,8 @@ private:
     bool is_enough(std::uint64_t spun) noexcept;
     std::uint64_t from_, now_; // ticks
     std::uint64_t pause_;
-    bool had_others_ = false, gave_up_ = false; // for the hart to run, at the last look
+    bool had_others_ = false; // were there others for the hart to run, at some look?
+    bool gave_up_ = false;
 };
 
 } // namespace comity::sync

@@ -8,7 +8,9 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 
+#include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
 
 namespace comity::sys {
@@ -203,8 +205,24 @@ void *next_definition(const char *name, const void *after) noexcept {
     return nullptr;
 }
 
+namespace {
+
+// Is an object mapped there from its file's beginning, with its program headers in the first page? Others are not
+// known.
+bool has_headers(std::uintptr_t base) noexcept {
+    constexpr std::size_t page = 4096;
+    unsigned char is_there = 0;
+    if (base == 0 || base % page != 0 || ::mincore(reinterpret_cast<void *>(base), page, &is_there) != 0) return false;
+    const auto *header = reinterpret_cast<const ElfW(Ehdr) *>(base);
+    return std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) <= page;
+}
+
+} // namespace
+
 // The headers of an object are at its beginning, but the program's may be anywhere.
 loaded_object loaded_object_in_list(const void *address) noexcept {
+    const errno_kept kept;
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     for (const link_map *m = ::_r_debug.r_map; m; m = m->l_next) {
         dl_phdr_info object{};
@@ -212,7 +230,7 @@ loaded_object loaded_object_in_list(const void *address) noexcept {
         if (m == ::_r_debug.r_map) {
             object.dlpi_phdr = reinterpret_cast<const ElfW(Phdr) *>(::getauxval(AT_PHDR));
             object.dlpi_phnum = static_cast<ElfW(Half)>(::getauxval(AT_PHNUM));
-        } else if (m->l_addr <= at && m->l_addr != 0) {
+        } else if (m->l_addr <= at && has_headers(m->l_addr)) {
             const auto *header = reinterpret_cast<const ElfW(Ehdr) *>(m->l_addr);
             object.dlpi_phdr = reinterpret_cast<const ElfW(Phdr) *>(m->l_addr + header->e_phoff);
             object.dlpi_phnum = header->e_phnum;

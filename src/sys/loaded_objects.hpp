@@ -38,8 +38,9 @@ COMITY_SHARED loaded_object loaded_object_in_list(const void *address) noexcept;
 // A symbol that the object with this link_map itself defines, in its default version; null: it does not. Takes no lock.
 COMITY_SHARED const ElfW(Sym) * definition_in(const void *map, const char *name) noexcept;
 
-// What dlsym(RTLD_NEXT, name) would find for code in the object that contains `after`: the next definition among those
-// that the program was started with. Calls nothing of the C library's. Null: there is none.
+// What dlsym(RTLD_NEXT, name) would find for code in the object that contains `after`, which the program was started
+// with: the next definition in the dynamic linker's list. Calls nothing of the C library's that a drop-in replaces; a
+// resolver (STT_GNU_IFUNC) without arguments, as glibc's own need none. Null: there is none.
 COMITY_SHARED void *next_definition(const char *name, const void *after) noexcept;
 
 // A name for the shared library that contains this address, until it is unloaded; null: the program does, or nothing

@@ -2,6 +2,7 @@
 // own; and regions of theirs, nested, whose ranks do the same, wait for each other in loops, and create threads and
 // tasks. Whatever the settings, it ends, and everything was done once.
 // ./mixed SEED THREADS
+#include "../integration/openmp/check.h"
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -31,7 +32,7 @@ static void compute_us(long us) {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
-static int held;
+static int held, holders;
 
 static void take(void) {
     pthread_mutex_lock(&lock);
@@ -45,8 +46,11 @@ static void take(void) {
     }
     held = 1;
     pthread_mutex_unlock(&lock);
+    ++holders;
+    CHECK_EQUAL(holders, 1);
 }
 static void drop(void) {
+    --holders;
     pthread_mutex_lock(&lock);
     held = 0;
     pthread_cond_signal(&released);
@@ -137,6 +141,7 @@ static void open_region(unsigned *seed, int depth) {
 
 static void *run(void *argument) {
     unsigned seed = (unsigned)(long)argument;
+    omp_set_max_active_levels(3);
     for (int i = 0; i < 60; i++) {
         switch (next(&seed) % 5) {
         case 0: // for longer than a time slice now and then
@@ -157,6 +162,7 @@ static void *run(void *argument) {
 
 int main(int argc, char **argv) {
     enum { most = 16 };
+    witness_comity();
     unsigned seed = argc > 1 ? (unsigned)atoi(argv[1]) : 1;
     const int threads = argc > 2 ? atoi(argv[2]) : 4;
     if (threads < 0 || threads > most) return 2;
@@ -166,6 +172,6 @@ int main(int argc, char **argv) {
         if (pthread_create(&all[i], NULL, run, (void *)(seed * 100L + i)) != 0) return 2;
     for (int i = 0; i < 10; i++) open_region(&seed, 0);
     for (int i = 0; i < threads; i++) pthread_join(all[i], NULL);
-    printf("done %ld of %ld\n", (long)done, (long)expected);
-    return done == expected ? 0 : 1;
+    CHECK_EQUAL(done, expected);
+    return report();
 }

@@ -100,7 +100,8 @@ bool claim(thread *t) noexcept {
 std::atomic<std::uint64_t> in_products{0};
 constexpr unsigned generation_at = 32;
 
-bool enter_product(unsigned ranks, unsigned most) noexcept {
+bool enter_product(unsigned ranks) noexcept {
+    const unsigned most = hart_count();
     const std::uint64_t none = std::uint64_t{core::generation()} << generation_at;
     std::uint64_t now = in_products.load(std::memory_order_relaxed), next = 0;
     do {
@@ -110,13 +111,23 @@ bool enter_product(unsigned ranks, unsigned most) noexcept {
     return true;
 }
 
+unsigned leave_product(thread *t) noexcept {
+    const unsigned ranks = std::exchange(t->blis_ranks, 0);
+    if (ranks != 0) in_products.fetch_sub(ranks, std::memory_order_relaxed);
+    return ranks;
+}
+
 unsigned all_or_one(thread *t, unsigned wanted) noexcept {
     const unsigned ranks = ranks_for(t, wanted);
     if (ranks == 1) return 0; // as it would be anyway
-    if (ranks < wanted || spmd::claim_harts() < ranks ||
-        !enter_product(ranks, std::min(hart_count(), left_of_limit(t))))
-        return 1;
-    return t->blis_ranks = ranks;
+    if (ranks < wanted || spmd::claim_harts() < ranks || !enter_product(ranks)) return 1;
+    t->blis_ranks = ranks;
+    const unsigned limit = icv_of(t).thread_limit;
+    const unsigned taken = limit == no_limit ? ranks : take_from_limit(t, ranks, limit);
+    if (taken == ranks) return ranks;
+    give_to_limit(t, taken);
+    leave_product(t);
+    return 1;
 }
 
 } // namespace
@@ -148,7 +159,8 @@ unsigned ranks_of_region(thread *t, const void *caller, unsigned wanted) noexcep
 }
 
 void region_is_over(thread *t) noexcept {
-    if (const unsigned ranks = std::exchange(t->blis_ranks, 0)) in_products.fetch_sub(ranks, std::memory_order_relaxed);
+    if (const unsigned ranks = leave_product(t); ranks != 0 && icv_of(t).thread_limit != no_limit)
+        give_to_limit(t, ranks);
     if (holder.load(std::memory_order_relaxed) == t) expires.store(sys::now_ns() + claim_ns, std::memory_order_relaxed);
 }
 

@@ -132,19 +132,6 @@ std::atomic<unsigned> &busy_of(const thread *t) noexcept {
 
 unsigned left_beside(unsigned busy, unsigned limit) noexcept { return busy < limit ? limit - busy : 0; }
 
-// Under a limit on threads: takes what is left of it for a region of `wanted` ranks.
-unsigned take_from_limit(thread *t, unsigned wanted, unsigned limit) noexcept {
-    std::atomic<unsigned> &busy = busy_of(t);
-    unsigned now = busy.load(std::memory_order_relaxed), given;
-    do {
-        const unsigned left = left_beside(now, limit);
-        given = wanted - 1 < left ? wanted - 1 : left;
-    } while (!busy.compare_exchange_weak(now, now + given, std::memory_order_relaxed));
-    return given + 1;
-}
-
-void give_to_limit(thread *t, unsigned ranks) noexcept { busy_of(t).fetch_sub(ranks - 1, std::memory_order_relaxed); }
-
 // Did the region make tasks? Now all are done.
 bool end_tasks(team *tm, thread *first) noexcept {
     if (!tm->makes_tasks.load(std::memory_order_relaxed)) return false;
@@ -307,6 +294,18 @@ void run_region(thread *t, const region &r, unsigned ranks) noexcept {
     return ompt::either([t, &r, ranks](ompt::place) { run<true>(t, r, ranks); },
                         [t, &r, ranks] { run<false>(t, r, ranks); }, {});
 }
+
+unsigned take_from_limit(thread *t, unsigned wanted, unsigned limit) noexcept {
+    std::atomic<unsigned> &busy = busy_of(t);
+    unsigned now = busy.load(std::memory_order_relaxed), given;
+    do {
+        const unsigned left = left_beside(now, limit);
+        given = wanted - 1 < left ? wanted - 1 : left;
+    } while (!busy.compare_exchange_weak(now, now + given, std::memory_order_relaxed));
+    return given + 1;
+}
+
+void give_to_limit(thread *t, unsigned ranks) noexcept { busy_of(t).fetch_sub(ranks - 1, std::memory_order_relaxed); }
 
 unsigned left_of_limit(const thread *t) noexcept {
     return 1 + left_beside(busy_of(t).load(std::memory_order_relaxed), icv_of(t).thread_limit);

@@ -38,6 +38,10 @@ unsigned ranks_for(thread *t, unsigned wanted) noexcept;
 
 // How many threads a region of t's may have under the limit (OMP_THREAD_LIMIT), at least 1.
 unsigned left_of_limit(const thread *t) noexcept;
+// Under a limit on threads: takes what is left of it for a region of `wanted` ranks; returns how many it may have. What
+// was taken is to be given back.
+unsigned take_from_limit(thread *t, unsigned wanted, unsigned limit) noexcept;
+void give_to_limit(thread *t, unsigned ranks) noexcept;
 
 // Runs the region on the caller as rank 0 and returns when all ranks have. May switch.
 void run_region(thread *t, const region &r) noexcept;

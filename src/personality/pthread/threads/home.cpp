@@ -197,12 +197,14 @@ bool open_scheduler(bool &inside) noexcept {
         // Who waits for a thread sleeps, outside all schedulers if it is not one itself, so a kernel thread has to be
         // there that carries the hart on.
         if (!the_scheduler()) {
-            if (!core::base().is_sure_of_a_worker()) return false;
             const bool another_runs = last_attempt.load(std::memory_order_relaxed) == attempt::runs;
             if (!another_runs) {
+                if (!core::base().is_sure_of_a_worker()) return false;
                 last_attempt.store(attempt::runs, std::memory_order_relaxed);
                 if (!main_outside && !start_keeper()) {
-                    last_attempt.store(attempt::none, std::memory_order_relaxed);
+                    last_attempt.store(attempt::could_not, std::memory_order_relaxed);
+                    lock.unlock();
+                    sync::wake_all_at(&last_attempt); // who still waits for the one before
                     return false;
                 }
             }
