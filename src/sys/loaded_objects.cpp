@@ -207,18 +207,36 @@ void *next_definition(const char *name, const void *after) noexcept {
 
 namespace {
 
-// Is an object mapped there from its file's beginning, with its program headers in the first page? Others are not
-// known.
-bool has_headers(std::uintptr_t base) noexcept {
+// Those of an object that is mapped from its file's beginning, with the headers in the first page; none: it is not.
+struct program_headers {
+    const ElfW(Phdr) *first = nullptr;
+    ElfW(Half) number = 0;
+};
+
+program_headers headers_at(std::uintptr_t begin) noexcept {
     constexpr std::size_t page = 4096;
     unsigned char is_there = 0;
-    if (base == 0 || base % page != 0 || ::mincore(reinterpret_cast<void *>(base), page, &is_there) != 0) return false;
-    const auto *header = reinterpret_cast<const ElfW(Ehdr) *>(base);
-    return std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) <= page;
+    if (begin == 0 || begin % page != 0 || ::mincore(reinterpret_cast<void *>(begin), page, &is_there) != 0) return {};
+    const auto *header = reinterpret_cast<const ElfW(Ehdr) *>(begin);
+    if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > page)
+        return {};
+    return {reinterpret_cast<const ElfW(Phdr) *>(begin + header->e_phoff), header->e_phnum};
 }
 
 } // namespace
+
+std::uint32_t segment_flags(const void *address) noexcept {
+    const errno_kept kept;
+    const loaded_object object = loaded_object_around(address);
+    if (!object.map) return 0;
+    const auto at = reinterpret_cast<std::uintptr_t>(address) - static_cast<const link_map *>(object.map)->l_addr;
+    const program_headers headers = headers_at(object.range.begin);
+    for (unsigned i = 0; i < headers.number; ++i)
+        if (const auto &part = headers.first[i]; part.p_type == PT_LOAD && at - part.p_vaddr < part.p_memsz)
+            return part.p_flags;
+    return 0;
+}
 
 // The headers of an object are at its beginning, but the program's may be anywhere.
 loaded_object loaded_object_in_list(const void *address) noexcept {
@@ -230,10 +248,10 @@ loaded_object loaded_object_in_list(const void *address) noexcept {
         if (m == ::_r_debug.r_map) {
             object.dlpi_phdr = reinterpret_cast<const ElfW(Phdr) *>(::getauxval(AT_PHDR));
             object.dlpi_phnum = static_cast<ElfW(Half)>(::getauxval(AT_PHNUM));
-        } else if (m->l_addr <= at && has_headers(m->l_addr)) {
-            const auto *header = reinterpret_cast<const ElfW(Ehdr) *>(m->l_addr);
-            object.dlpi_phdr = reinterpret_cast<const ElfW(Phdr) *>(m->l_addr + header->e_phoff);
-            object.dlpi_phnum = header->e_phnum;
+        } else if (m->l_addr <= at) {
+            const program_headers headers = headers_at(m->l_addr);
+            object.dlpi_phdr = headers.first;
+            object.dlpi_phnum = headers.number;
         }
         if (const address_range range = range_of(object); range.contains(at)) return {m, range};
     }

@@ -35,6 +35,10 @@ COMITY_SHARED loaded_object loaded_object_around(const void *address) noexcept;
 // The same by the list alone.
 COMITY_SHARED loaded_object loaded_object_in_list(const void *address) noexcept;
 
+// How the library's segment that the address is in may be used (PF_W and so on); 0: it is in none, or that cannot be
+// seen. As loaded_object_around.
+COMITY_SHARED std::uint32_t segment_flags(const void *address) noexcept;
+
 // A symbol that the object with this link_map itself defines, in its default version; null: it does not. Takes no lock.
 COMITY_SHARED const ElfW(Sym) * definition_in(const void *map, const char *name) noexcept;
 

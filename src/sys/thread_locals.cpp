@@ -19,6 +19,7 @@
 #include "sys/process.hpp"
 #include "sys/sanitized.hpp"
 #include "sys/spinlock.hpp"
+#include "sys/thread_pointer.hpp"
 
 namespace comity::sys {
 namespace {
@@ -38,16 +39,6 @@ struct known {
     bool complete = false; // else there are more, or some that each thread has elsewhere
     unsigned long long added = 0, removed = 0;
 } cache; // under the dynamic linker's lock, which dl_iterate_phdr holds
-
-std::uintptr_t thread_pointer() noexcept {
-#if defined(__x86_64__)
-    std::uintptr_t base; // gcc knows no builtin for it before version 11
-    asm("movq %%fs:0, %0" : "=r"(base));
-    return base;
-#else
-    return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
-#endif
-}
 
 void renew(const variables &v, std::byte *at) noexcept {
     std::memcpy(at, v.image, v.filled);

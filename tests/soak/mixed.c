@@ -3,13 +3,13 @@
 // tasks. Whatever the settings, it ends, and everything was done once.
 // ./mixed SEED THREADS
 #include "../integration/openmp/check.h"
+#include "../integration/openmp/python_lock.h"
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 static atomic_long done, expected;
@@ -19,46 +19,14 @@ static unsigned next(unsigned *seed) {
     return *seed >> 8;
 }
 
-static long now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-static void compute_us(long us) {
-    const long until = now_us() + us;
-    while (now_us() < until)
-        ;
-}
+static int holders;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
-static int held, holders;
-
-static void take(void) {
-    pthread_mutex_lock(&lock);
-    while (held) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 5000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&released, &lock, &until);
-    }
-    held = 1;
-    pthread_mutex_unlock(&lock);
-    ++holders;
-    CHECK_EQUAL(holders, 1);
-}
-static void drop(void) {
-    --holders;
-    pthread_mutex_lock(&lock);
-    held = 0;
-    pthread_cond_signal(&released);
-    pthread_mutex_unlock(&lock);
-}
 static void compute_with_lock_us(long us) {
     take();
+    ++holders;
+    CHECK_EQUAL(holders, 1);
     compute_us(us);
+    --holders;
     drop();
 }
 

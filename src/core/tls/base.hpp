@@ -5,6 +5,8 @@
 // its TLS. The functions here are inlined even at -O0 for that.
 #pragma once
 
+#include "sys/thread_pointer.hpp"
+
 #include <cstdint>
 
 namespace comity::core {
@@ -17,17 +19,7 @@ extern constinit bool has_fsgsbase;
 void detect_tls_base() noexcept;
 
 // The calling kernel thread's base. A fresh read each time, also after the context has moved.
-[[gnu::always_inline]] inline std::uintptr_t tls_base() noexcept {
-    std::uintptr_t base = 0;
-#if defined(__x86_64__)
-    asm volatile("movq %%fs:0, %0" : "=r"(base)::"memory"); // the ABI keeps the base's value at the base
-#elif defined(__aarch64__)
-    asm volatile("mrs %0, tpidr_el0" : "=r"(base)::"memory");
-#else
-#error "this architecture's thread pointer is not known: see src/core/tls/README.md"
-#endif
-    return base;
-}
+[[gnu::always_inline]] inline std::uintptr_t tls_base() noexcept { return sys::thread_pointer(); }
 
 [[gnu::always_inline]] inline void set_tls_base(std::uintptr_t base) noexcept {
 #if defined(__x86_64__)

@@ -33,7 +33,6 @@ public:
     std::uintptr_t end() const noexcept { return end_; }
 
 private:
-    std::uint32_t flags_of_segment(std::uintptr_t address) const noexcept;
     const link_map *map_ = nullptr;
     std::uintptr_t begin_ = 0, end_ = 0;
 };

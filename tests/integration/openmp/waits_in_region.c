@@ -1,49 +1,12 @@
 // POSIX threads open regions, and their ranks wait for other POSIX threads.
 // ./waits_in_region slices|active
+#include "python_lock.h"
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
-static int held;
-
-static struct timespec after_ms(long ms) {
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    t.tv_nsec += ms * 1000000;
-    t.tv_sec += t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    return t;
-}
-
-// As Python takes and drops its global lock.
-static void take(void) {
-    pthread_mutex_lock(&lock);
-    while (held) {
-        const struct timespec until = after_ms(5);
-        pthread_cond_timedwait(&released, &lock, &until);
-    }
-    held = 1;
-    pthread_mutex_unlock(&lock);
-}
-static void drop(void) {
-    pthread_mutex_lock(&lock);
-    held = 0;
-    pthread_cond_signal(&released);
-    pthread_mutex_unlock(&lock);
-}
-
-static void compute_us(long us) {
-    struct timespec from, now;
-    clock_gettime(CLOCK_MONOTONIC, &from);
-    do clock_gettime(CLOCK_MONOTONIC, &now);
-    while ((now.tv_sec - from.tv_sec) * 1000000 + (now.tv_nsec - from.tv_nsec) / 1000 < us);
-}
 
 // ---- Threads that have computed for longer than a slice, so that they open the next regions without a hart.
 
