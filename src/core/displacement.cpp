@@ -76,7 +76,8 @@ void leave_to_donor(context *c, void *argument) {
     const leaving what = *static_cast<const leaving *>(argument);
     if (c == k->native) leave_to_worker(k, c);
     sched *s = k->current_sched;
-    if (!prepare_promotion(c) || !(what.was_asked || s->hooks->displaced(s, c, nullptr))) resume(k, c);
+    const bool lets_go = prepare_promotion(c) && (s->hooks->displaced(s, c, nullptr) || what.was_asked); // a team notes it
+    if (!lets_go) resume(k, c);
     promote(c, nullptr, nullptr);
     block(k, c);
 }

@@ -142,7 +142,7 @@ bool is_promoted(const context *c) noexcept {
 }
 
 bool stay_promoted(context *c, bool stays) noexcept {
-    return is_promoted(c) && std::exchange(c->tls->promoted->is_counted_on, stays);
+    return c->tls && c->tls->promoted && std::exchange(c->tls->promoted->is_counted_on, stays);
 }
 
 bool may_demote(const context *c) noexcept { return is_promoted(c) && !c->tls->promoted->is_counted_on; }

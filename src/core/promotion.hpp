@@ -32,8 +32,8 @@ COMITY_SHARED bool promote_caller() noexcept;
 // Is the context promoted, so that it can come back by demote?
 COMITY_SHARED bool is_promoted(const context *c) noexcept;
 
-// The calling context, if it is promoted, begins something in which others count on it where it is (true), or has ended
-// that. Returns what it was before.
+// A context that is promoted, or is prepared for that, is in the middle of something in which others count on it where
+// it is (true), or has ended that. Returns what it was before. By itself, or as it is about to be promoted.
 bool stay_promoted(context *c, bool stays) noexcept;
 // Is the calling context promoted, and not in the middle of such a thing?
 COMITY_SHARED bool may_demote(const context *c) noexcept;

@@ -138,6 +138,7 @@ void team::leave_without_hart() noexcept {
     else
         core::unregister_without_hart(this);
     if (parent == &base()) core::unbind(master->on);
+    if (parent->hooks != &team_hooks) (void)core::stay_promoted(master, false);
 }
 
 // Wakes at most `wanted` idle harts for this root team; returns how many surely come: whoever takes one of what it

@@ -201,7 +201,7 @@ public:
     member *take_waiting() noexcept;
     void promote_member(member *m) noexcept;
     // The context, on the calling hart, is about to be promoted; false: it cannot be.
-    bool may_be_displaced(const context *c) noexcept;
+    bool may_be_displaced(context *c) noexcept;
 
     // ---- In lines by who writes them, and when. The master's:
     alignas(64) std::uint32_t regions_ = 0;             // how many there were
@@ -302,7 +302,7 @@ private:
     void note_standstill(const void *code, unsigned ranks) noexcept;
     std::uint64_t progress() const noexcept;
     member *promotable_member(const context *c) noexcept;
-    bool is_below_root(const context *c) const noexcept;
+    core::sched *around_masters(const context *c) noexcept;
     member *take_ready_member() noexcept;
     bool has_late_standbys() noexcept;
     member *take_late_standby() noexcept;

@@ -205,18 +205,23 @@ member *team::promotable_member(const context *c) noexcept {
     return nullptr;
 }
 
-bool team::may_be_displaced(const context *c) noexcept {
-    if (c->home) return is_below_root(c);
-    member *m = promotable_member(c);
-    if (m) note_promotion(m);
-    return m != nullptr;
+bool team::may_be_displaced(context *c) noexcept {
+    if (member *m = c->home ? nullptr : promotable_member(c)) return note_promotion(m), true;
+    // Who has opened this region and all around it: a thread of the program, in no scheduler or in one that lets it go,
+    // or such a one's user-level thread.
+    core::sched *around = around_masters(c);
+    if (around == &base()) return c->home != nullptr;
+    if (around->hooks == &team_hooks || !around->hooks->displaced || !around->hooks->displaced(around, c, nullptr))
+        return false;
+    if (!c->home) (void)core::stay_promoted(c, true); // until the outermost region is over
+    return true;
 }
 
-// Is it a thread of the program, which opened this region and all around it?
-bool team::is_below_root(const context *c) const noexcept {
-    const core::sched *s = this;
+// The innermost scheduler around that is not the team of a region which the context has opened.
+core::sched *team::around_masters(const context *c) noexcept {
+    core::sched *s = this;
     while (s->hooks == &team_hooks && static_cast<const team *>(s)->master == c) s = s->parent;
-    return s == &base();
+    return s;
 }
 
 member *team::take_ready_member() noexcept {

@@ -229,7 +229,8 @@ bool is_claimed(int signal) noexcept { return claimed.load(std::memory_order_rel
 
 void claim(signal_set s) noexcept {
     s &= ~claimed.load(std::memory_order_relaxed);
-    if (s == 0) return;
+    // The first thread would not take them yet: they are the kernel's, and claimed when it begins.
+    if (s == 0 || !routing.load(std::memory_order_relaxed)) return;
     for (int i = 1; i <= number_of_signals; ++i) {
         if (!(s & set_of(i)) || !is_routed(i)) continue;
         lock.lock();
@@ -282,7 +283,7 @@ void act_by_default(int signal) noexcept {
 }
 
 void start_routing() noexcept {
-    routing.store(true, std::memory_order_relaxed);
+    if (routing.exchange(true, std::memory_order_relaxed)) return;
     signal_set with_handlers = 0;
     for (int i = 1; i <= number_of_signals; ++i) {
         struct sigaction a {};

@@ -36,7 +36,8 @@ template <class Attempt> int look(const Attempt &attempt) {
         const std::uint32_t before = r ? r->handled : 0;
         timespec none{};
         const int found = attempt(&none);
-        if (found != -1 || errno != EINTR || !r || r->handled != before) return found;
+        if (found != -1 || errno != EINTR) return found;
+        if (r ? r->handled != before : !runs_no_handlers()) return found;
     }
 }
 

@@ -133,7 +133,7 @@ void open_here() noexcept {
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
     if (reinterpret_cast<unit_scheduler *>(s)->goes_by_descent()) charge_from_now_on(sys::get_options().posix_quota);
-    begin_signals();
+    (void)begin_interruptions();
     core::program_is_on_harts.store(true, std::memory_order_relaxed);
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
 }
@@ -193,7 +193,7 @@ bool open_scheduler(bool &inside) noexcept {
         std::unique_lock lock(opening);
         const bool main_outside = is_main_outside(caller);
         // Before there are workers, who would inherit a mask that is the first thread's alone.
-        if (main_outside) begin_signals();
+        begin_signals();
         // Who waits for a thread sleeps, outside all schedulers if it is not one itself, so a kernel thread has to be
         // there that carries the hart on.
         if (!the_scheduler()) {
@@ -211,6 +211,8 @@ bool open_scheduler(bool &inside) noexcept {
             lock.unlock();
             if (!(main_outside && !another_runs ? open_and_tell() : wait_for_attempt())) return false;
         }
+    } else {
+        begin_signals(); // where a rank has opened it
     }
     inside = comity_scheduler_self() == the_scheduler();
     return true;

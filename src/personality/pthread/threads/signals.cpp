@@ -275,6 +275,10 @@ void begin_again_in_child() noexcept {
             return false;
         },
         receiver_here());
+    if (const receiver *r = receiver_here()) { // perhaps the first thread had not begun with its signals in the parent
+        start_routing();
+        claim(r->blocked.load(std::memory_order_relaxed));
+    }
     if (is_any_claimed()) ring_router();
     // To this kernel thread, the only one, the kernel brings all; a donor's has blocked it, since another took it.
     if (receiver_here()) (void)sys::exchange_mask(0);
@@ -322,14 +326,25 @@ receiver *receiver_here() noexcept {
     return is_first ? &first_receiver : nullptr;
 }
 
+bool begin_interruptions() noexcept {
+    return sys::made_once([] {
+        if (!core::take_interruptions() || !sys::in_children(nullptr, begin_again_in_child)) return false;
+        core::protect_code_at(reinterpret_cast<const void *>(&begin_signals));
+        sys::take_other_interruptions(on_interruption);
+        return true;
+    });
+}
+
 void begin_signals() noexcept {
-    static bool has_begun = false; // also in a child, by its parent
-    if (has_begun || current_thread || has_go() || sys::kernel_thread_id() != ::getpid()) return;
+    static std::atomic<bool> has_begun{false}; // also in a child, by its parent
+    if (has_begun.load(std::memory_order_relaxed) || current_thread || has_go() ||
+        sys::kernel_thread_id() != ::getpid())
+        return;
     const core::carrier *const k = core::adopt_if_possible();
-    if (!k) return; // no memory: the next call may find some
-    has_begun = true;
-    if (!core::take_interruptions() || !sys::in_children(nullptr, begin_again_in_child)) return;
-    core::protect_code_at(reinterpret_cast<const void *>(&begin_signals));
+    // No memory: the next call may find some. Or it is a rank that the first thread's kernel thread carries.
+    if (!k || k->current != k->native) return;
+    has_begun.store(true, std::memory_order_relaxed);
+    if (!begin_interruptions()) return;
     first_pthread = pthread_self();
     first_receiver.context.store(k->native, std::memory_order_relaxed);
     is_first = true;
@@ -338,7 +353,6 @@ void begin_signals() noexcept {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state); // to know which it has
     (void)pthread_setcancelstate(state, nullptr);
     stay_when_cancelled();
-    sys::take_other_interruptions(on_interruption);
     start_routing();
     // The kernel threads block nothing: the first thread's own carries others, too.
     const signal_set blocked = sys::exchange_mask(~signal_set{0});

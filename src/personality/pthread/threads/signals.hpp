@@ -145,9 +145,12 @@ private:
 // The caller's; null: the kernel delivers its signals.
 receiver *receiver_here() noexcept;
 
-// The first thread's signals are delivered here from now on. To be called by it, when the first other one is about to
-// be created, or before a wait that handlers end. Others call it in vain.
+// The first thread's signals, and the process's, are delivered here from now on. To be called by it, when the first
+// other one is about to be created, or before a wait that handlers end. Others call it in vain.
 void begin_signals() noexcept;
+// Threads are interrupted for what they alone are sent, and when they are to be cancelled. Any thread, before the first
+// one of ours. False: no memory.
+bool begin_interruptions() noexcept;
 // Of a thread: before it is created, as it starts, and when it has ended; then again when nobody sends it anything.
 void renew_receiver(receiver &r) noexcept;
 void open_receiver(receiver &r) noexcept;

@@ -77,11 +77,27 @@ template <class Attempt> timespec *limit_of(limited_call<Attempt> &c) noexcept {
     return &c.limit;
 }
 
+// A rank of a region, say, to which nobody sends a signal: what ends its call with EINTR was for Comity.
+inline bool runs_no_handlers() noexcept {
+    const core::context *c = core::current_context();
+    return c && !c->home && !receiver_here();
+}
+
+// Makes the call of who has no receiver. Others than ranks are told of what has interrupted them, but for a move.
+template <class Call, class Result> void make_without_receiver(Call &call, Result &result, const manner &how) {
+    for (const int error_before = errno;; errno = error_before) {
+        (void)limit_of(call);
+        result = call();
+        const bool ended = result == -1 && errno == EINTR, has_moved = how.moving && how.moving->has_moved;
+        if (!ended || !(has_moved || runs_no_handlers())) return;
+    }
+}
+
 // Makes the call, and handlers run meanwhile. The thread may be interrupted for nothing: then it begins anew. errno is
 // the call's. True: the thread is to be cancelled, and the call has done nothing.
 template <class Call, class Result> bool make(Call &call, Result &result, const manner &how) {
     receiver *r = receiver_here();
-    if (!r) return (void)limit_of(call), result = call(), false;
+    if (!r) return make_without_receiver(call, result, how), false;
     const auto ends = [&result] { return result = -1, errno = EINTR, false; };
     const std::uint32_t &handlers = how.after == after_handler::ends ? r->handled : r->handled_without_restart;
     const std::uint32_t seen = handlers;

@@ -335,6 +335,7 @@ int await_end(thread *t, std::int64_t deadline) {
 }
 
 template <class Join> int join(thread *t, void **result, std::int64_t deadline, Join do_join) {
+    begin_signals();
     come_home();
     test_cancel();
     if (would_wait_for_itself(t)) return EDEADLK;

@@ -1,0 +1,148 @@
+// Ranks, and threads that ranks have created, sleep in calls.
+// ./calls_in_region ranks|main|threads|cancelled|interrupted
+#include "check.h"
+#include <errno.h>
+#include <omp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_t create(void *(*fn)(void *), void *argument) {
+    pthread_t t;
+    if (pthread_create(&t, NULL, fn, argument) != 0) abort();
+    return t;
+}
+
+// ---- Each rank and a thread of its own send each other bytes. Nobody sends signals, so no call ends for one.
+
+enum { exchanges = 20 };
+struct pipes {
+    int there[2], back[2];
+};
+
+static void *send_back(void *argument) {
+    const struct pipes *p = argument;
+    for (int i = 0; i < exchanges; i++) {
+        char c = 0;
+        CHECK_EQUAL(read(p->there[0], &c, 1), 1);
+        CHECK_EQUAL(write(p->back[1], &c, 1), 1);
+    }
+    return NULL;
+}
+
+static void exchange(void) {
+    struct pipes p;
+    if (pipe(p.there) || pipe(p.back)) abort();
+    const pthread_t t = create(send_back, &p);
+    for (int i = 0; i < exchanges; i++) {
+        char c = (char)i;
+        struct pollfd fd = {.fd = p.back[0], .events = POLLIN};
+        CHECK_EQUAL(write(p.there[1], &c, 1), 1);
+        if (i % 2) CHECK_EQUAL(poll(&fd, 1, 60000), 1);
+        CHECK_EQUAL(read(p.back[0], &c, 1), 1);
+        CHECK_EQUAL(c, i);
+    }
+    pthread_join(t, NULL);
+    for (int i = 0; i < 2; i++) close(p.there[i]), close(p.back[i]);
+}
+
+static void *exchange_in_region(void *ranks) {
+#pragma omp parallel num_threads(*(int *)ranks)
+    exchange();
+    return NULL;
+}
+
+static void let_ranks_exchange(void) {
+    int ranks = 4;
+    for (int i = 0; i < 5; i++) exchange_in_region(&ranks);
+}
+
+// Only the master does: of a region of the first thread's, or of another one's, while others compute beside it.
+static void let_main_exchange(void) {
+    int one = 2;
+    pthread_join(create(exchange_in_region, &one), NULL); // from here on there are threads
+    exchange_in_region(&one);
+}
+
+static void let_threads_exchange(void) {
+    enum { threads = 3 };
+    int ranks = 2;
+    pthread_t all[threads];
+    for (int i = 0; i < threads; i++) all[i] = create(exchange_in_region, &ranks);
+    for (int i = 0; i < threads; i++) pthread_join(all[i], NULL);
+}
+
+// ---- The first thread of all is created by a rank that is not the program's first thread.
+
+static void *nothing(void *unused) { return unused; }
+
+static void create_in_rank(void) {
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1) pthread_join(create(nothing, NULL), NULL);
+    }
+}
+
+static int ends[2];
+static atomic_int reads;
+
+static void *read_for_ever(void *unused) {
+    char c;
+    reads = 1;
+    CHECK_EQUAL(read(ends[0], &c, 1), -1);
+    CHECK_EQUAL(errno, EINTR);
+    reads = 0;
+    return unused;
+}
+
+static void cancel_a_reader(void) {
+    create_in_rank();
+    const pthread_t t = create(read_for_ever, NULL);
+    while (!reads) usleep(100);
+    usleep(20000);
+    void *result = NULL;
+    CHECK_EQUAL(pthread_cancel(t), 0);
+    CHECK_EQUAL(pthread_join(t, &result), 0);
+    CHECK(result == PTHREAD_CANCELED);
+}
+
+static atomic_int handled;
+static void handle(int signal) { handled += signal == SIGUSR1; }
+
+static void interrupt_a_reader(void) {
+    struct sigaction a = {.sa_handler = handle}; // without SA_RESTART
+    sigaction(SIGUSR1, &a, NULL);
+    create_in_rank();
+    const pthread_t t = create(read_for_ever, NULL);
+    while (!reads) usleep(100);
+    while (reads) {
+        CHECK_EQUAL(pthread_kill(t, SIGUSR1), 0);
+        usleep(20000);
+    }
+    CHECK_EQUAL(pthread_join(t, NULL), 0);
+    const int before = handled;
+    CHECK(before > 0);
+    kill(getpid(), SIGUSR1); // the process's: the first thread takes it
+    for (int i = 0; i < 1000 && handled == before; i++) usleep(1000);
+    CHECK_EQUAL(handled, before + 1);
+}
+
+int main(int argc, char **argv) {
+    const struct {
+        const char *name;
+        void (*run)(void);
+    } all[] = {{"ranks", let_ranks_exchange},
+               {"main", let_main_exchange},
+               {"threads", let_threads_exchange},
+               {"cancelled", cancel_a_reader},
+               {"interrupted", interrupt_a_reader}};
+    witness_comity();
+    if (pipe(ends)) abort();
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (argc == 2 && strcmp(argv[1], all[i].name) == 0) return all[i].run(), report();
+    return 2;
+}
