@@ -76,7 +76,8 @@ void leave_to_donor(context *c, void *argument) {
     const leaving what = *static_cast<const leaving *>(argument);
     if (c == k->native) leave_to_worker(k, c);
     sched *s = k->current_sched;
-    const bool lets_go = prepare_promotion(c) && (s->hooks->displaced(s, c, nullptr) || what.was_asked); // a team notes it
+    const bool lets_go =
+        prepare_promotion(c) && (s->hooks->displaced(s, c, nullptr) || what.was_asked); // a team notes it
     if (!lets_go) resume(k, c);
     promote(c, nullptr, nullptr);
     block(k, c);
@@ -363,6 +364,15 @@ void stop_dozing() noexcept {
     if (how == dozed::not_at_all) return;
     k->current_sched->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
     if (how == dozed::recalled && base().pressed()) base().recall();                 // another one, in place of this
+}
+
+bool go_without_hart() noexcept {
+    context *c = current_context();
+    carrier *k = c ? c->on : nullptr;
+    if (!k || !can_go(k, c, true) || !take_interruptions()) return false;
+    leaving what{false};
+    pause(c, leave_to_donor, &what);
+    return !c->on->carried;
 }
 
 void interrupt(const context *c) noexcept {

@@ -58,6 +58,10 @@ COMITY_SHARED bool is_caller_of_program(std::uintptr_t function) noexcept;
 // Carriers take interruptions (sys/interruption.hpp) from the first call on; false: they cannot.
 COMITY_SHARED bool take_interruptions() noexcept;
 
+// The calling context goes on without its hart, as if it were displaced where it stands. False: it cannot, or its
+// scheduler does not let it. Switches.
+COMITY_SHARED bool go_without_hart() noexcept;
+
 // Interrupts the kernel thread that seems to run the context, if one does. Any thread.
 COMITY_SHARED void interrupt(const context *c) noexcept;
 

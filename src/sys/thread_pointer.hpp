@@ -5,8 +5,8 @@
 
 namespace comity::sys {
 
-// The calling kernel thread's: FS base on x86-64, tpidr_el0 on aarch64. A fresh read each time, also after a context has
-// moved. Inlined even at -O0, for callers that may not call anything (core/tls/base.hpp).
+// The calling kernel thread's: FS base on x86-64, tpidr_el0 on aarch64. A fresh read each time, also after a context
+// has moved. Inlined even at -O0, for callers that may not call anything (core/tls/base.hpp).
 [[gnu::always_inline]] inline std::uintptr_t thread_pointer() noexcept {
     std::uintptr_t base = 0;
 #if defined(__x86_64__)

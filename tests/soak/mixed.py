@@ -1,4 +1,4 @@
-"""Runs the program `mixed` with settings by chance, one run after the other, and says which ones did not end well.
+"""Runs programs with settings by chance, one run after the other, and says which ones did not end well.
 
 mixed.py --seconds N [--seed S] --drop-in GOMP --drop-in THREADS PROGRAM...
 A program may be followed by =LIBRARY, the OpenMP drop-in that it needs in place of the first one. The last line is JSON.
@@ -22,6 +22,22 @@ SETTINGS = {
     "COMITY_STALL_MS": ["5", "20", "50"],
     "COMITY_SPIN_US": ["0", "1", "1000"],
     "COMITY_HOT_TEAMS": ["no", "yes"],
+    "COMITY_TEAM_TREE": ["no", "yes"],
+    "COMITY_BIND": ["cores", "numa"],
+    "COMITY_TLS_THREADS": ["0", "3", "50"],
+    "COMITY_NESTED": ["no", "yes"],
+    "COMITY_OWN_REGIONS": ["yes"],
+    "COMITY_OMP_CHECK": ["yes"],
+    "COMITY_POSIX_SCHEDULER": ["df_deques", "work_stealing", "fifo", "lifo"],
+    "COMITY_POSIX_QUOTA": ["0", "100"],
+    "COMITY_STACK_SIZE": ["256K", "1M"],
+    "COMITY_CHAOS": ["1", "77", "12345"],
+    "OMP_CANCELLATION": ["true"],
+    "OMP_DYNAMIC": ["true"],
+    "OMP_MAX_ACTIVE_LEVELS": ["1", "2"],
+    "OMP_PLACES": ["cores", "threads", "{0},{0}"],
+    "OMP_SCHEDULE": ["dynamic,3", "guided", "static,2"],
+    "OMP_THREAD_LIMIT": ["3", "8"],
 }
 
 
@@ -38,7 +54,7 @@ def main():
     while time.monotonic() < until:
         program, _, own = chance.choice(asked.programs).partition("=")
         drop_ins = [own or asked.drop_in[0], *(asked.drop_in[1:] if chance.random() < 0.8 else [])]
-        settings = {k: chance.choice(v) for k, v in SETTINGS.items() if chance.random() < 0.5}
+        settings = {k: chance.choice(v) for k, v in SETTINGS.items() if chance.random() < 0.25}
         command = [program, str(chance.randrange(1000)), chance.choice(["1", "2", "4", "8"])]
         begin = time.monotonic()
         try:

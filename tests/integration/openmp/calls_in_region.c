@@ -1,10 +1,11 @@
 // Ranks, and threads that ranks have created, sleep in calls.
-// ./calls_in_region ranks|main|threads|cancelled|interrupted
+// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted
 #include "check.h"
 #include <errno.h>
 #include <omp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -76,6 +77,26 @@ static void let_threads_exchange(void) {
     for (int i = 0; i < threads; i++) pthread_join(all[i], NULL);
 }
 
+// ---- More ranks than harts change places with each other, and each waits for a thread of its own.
+
+static void *run_late(void *begun) {
+    usleep(1000);
+    *(atomic_int *)begun = 1;
+    return NULL;
+}
+
+static void yield_until_it_runs(void) {
+    for (int i = 0; i < 5; i++) {
+#pragma omp parallel num_threads(5)
+        {
+            atomic_int begun = 0;
+            const pthread_t t = create(run_late, &begun);
+            while (!begun) sched_yield();
+            pthread_join(t, NULL);
+        }
+    }
+}
+
 // ---- The first thread of all is created by a rank that is not the program's first thread.
 
 static void *nothing(void *unused) { return unused; }
@@ -135,11 +156,8 @@ int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"ranks", let_ranks_exchange},
-               {"main", let_main_exchange},
-               {"threads", let_threads_exchange},
-               {"cancelled", cancel_a_reader},
-               {"interrupted", interrupt_a_reader}};
+    } all[] = {{"ranks", let_ranks_exchange},   {"main", let_main_exchange},    {"threads", let_threads_exchange},
+               {"yields", yield_until_it_runs}, {"cancelled", cancel_a_reader}, {"interrupted", interrupt_a_reader}};
     witness_comity();
     if (pipe(ends)) abort();
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)

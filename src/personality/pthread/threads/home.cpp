@@ -292,6 +292,20 @@ bool leave_hart() noexcept {
     return current_thread && c->on->carried && c->owner == units() && core::promote_caller();
 }
 
+void give_way_to_threads() noexcept {
+    constexpr std::uint64_t patience_us = 1000;
+    static __thread std::uint64_t since = 0, last = 0; // they wait, as far as the caller has seen
+    const core::carrier *k = core::current_carrier();
+    unit_scheduler *s = k && the_scheduler() ? units() : nullptr;
+    if (!s || !k->carried || k->current_sched == s || !s->hooks->units->has_waiting(s)) return void(since = 0);
+    const std::uint64_t now = sys::ticks(), patience = patience_us * core::ticks_per_us();
+    if (since == 0 || now - last > patience) since = now; // it has computed since
+    last = now;
+    if (now - since < patience) return;
+    since = 0;
+    (void)core::go_without_hart();
+}
+
 // ---- The watch. While threads live it looks for harts that are stuck: with a thread that sleeps in the kernel, or
 // does not stop computing, while others wait for a hart. Such a thread goes on on a kernel thread of its own.
 

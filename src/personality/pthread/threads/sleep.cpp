@@ -89,7 +89,9 @@ COMITY_INTERPOSED unsigned sleep(unsigned seconds) {
     return static_cast<unsigned>(left.tv_sec);
 }
 COMITY_INTERPOSED int sched_yield() noexcept {
-    if (!comity::core::let_others_run() || ++yields % yields_for_the_kernel == 0) comity::sys::yield_kernel_thread();
+    const bool is_turn = ++yields % yields_for_the_kernel == 0;
+    if (is_turn) give_way_to_threads();
+    if (!comity::core::let_others_run() || is_turn) comity::sys::yield_kernel_thread();
     deliver_here(); // a loop of such calls is seldom found outside of them
     return 0;
 }

@@ -122,6 +122,9 @@ bool open_scheduler(bool &inside) noexcept;
 struct comity_scheduler *the_scheduler() noexcept;
 // The calling thread goes on on a kernel thread of its own, and its hart without it. False: it cannot, or has none.
 bool leave_hart() noexcept;
+// The caller yields again and again. If it is a rank of a region, wherever that is, and threads have waited for a hart
+// all the while, it leaves its own: such ranks change places with each other, and may be waiting for such a thread.
+void give_way_to_threads() noexcept;
 // A thread that has done so, or was made to by the watch, comes back to the harts. May switch.
 void come_home() noexcept;
 // The calling thread has no policy for real time, and no CPUs of its own, any more; it comes back when it does so next.
