@@ -225,7 +225,8 @@ static std::uint64_t interrupting() noexcept {
     return bit(SIGURG) | (takes_others ? bit(SIGPIPE) | bit(SIGXFSZ) : 0);
 }
 void be_interruptible() noexcept { unblock_signals(interrupting()); }
-std::uint64_t mask_when_interruptible() noexcept { return mask_of_lent_threads & ~interrupting(); }
+// Threads and children that the program makes there inherit it.
+std::uint64_t mask_when_promoted(std::uint64_t makers) noexcept { return makers & ~interrupting(); }
 
 void interrupt_kernel_thread(int id) noexcept {
     siginfo_t info{};

@@ -34,8 +34,8 @@ COMITY_SHARED bool pass_other_signals(void (*to)(int, siginfo_t *, void *)) noex
 
 // The calling kernel thread can be interrupted, whatever its maker's mask was.
 void be_interruptible() noexcept;
-// What a kernel thread that lends its storage blocks after that.
-std::uint64_t mask_when_interruptible() noexcept;
+// The mask of a kernel thread that has lent its storage, while the program's code runs on it; `makers`: of who made it.
+std::uint64_t mask_when_promoted(std::uint64_t makers) noexcept;
 
 // Sends one to a thread of this process. Any thread.
 void interrupt_kernel_thread(int id) noexcept;

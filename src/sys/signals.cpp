@@ -33,6 +33,12 @@ std::uint64_t exchange_mask(std::uint64_t to) noexcept {
     return before;
 }
 
+std::uint64_t blocked_signals() noexcept {
+    std::uint64_t now = 0;
+    set_mask(SIG_BLOCK, nullptr, &now);
+    return now;
+}
+
 void block_as_lent_threads() noexcept { set_mask(SIG_SETMASK, &mask_of_lent_threads, nullptr); }
 
 void unblock_signals(std::uint64_t mask) noexcept { set_mask(SIG_UNBLOCK, &mask, nullptr); }

@@ -13,6 +13,7 @@ extern const std::uint64_t mask_of_lent_threads;
 
 // The calling kernel thread's mask, or one signal of it, for good. exchange_mask returns what it was.
 COMITY_SHARED std::uint64_t exchange_mask(std::uint64_t to) noexcept;
+COMITY_SHARED std::uint64_t blocked_signals() noexcept; // the mask
 void block_as_lent_threads() noexcept;
 COMITY_SHARED void unblock_signal(int signal) noexcept;
 void unblock_signals(std::uint64_t mask) noexcept;

@@ -430,16 +430,10 @@ void meet(chance &by, int) {
     CHECK_EQUAL(serial, rounds);
 }
 
-// Whether the program's threads are Comity's, too: else the C library takes the stack of the kernel thread on which a
-// rank has forked for free in the child, which can only end (src/core/README.md, "Fork").
-bool threads_are_ours() {
-    Dl_info info;
-    void *create = dlsym(RTLD_DEFAULT, "pthread_create");
-    return create && dladdr(create, &info) && strstr(info.dli_fname, "libcomity_threads");
-}
-
+// Where the program's threads are not Comity's, the C library takes the stack of the kernel thread on which a rank has
+// forked for free in the child, which can only end (src/core/README.md, "Fork").
 void fork_a_child(chance &by, int depth) {
-    static const bool ours = threads_are_ours();
+    static const bool ours = threads_are_comitys();
     const unsigned does = ours || depth == 0 ? by.below(3) : 0;
     const pid_t child = fork();
     if (child == 0) {

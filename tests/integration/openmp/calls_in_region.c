@@ -1,5 +1,5 @@
 // Ranks, and threads that ranks have created, sleep in calls.
-// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted
+// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|inherited
 #include "check.h"
 #include <errno.h>
 #include <omp.h>
@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static pthread_t create(void *(*fn)(void *), void *argument) {
@@ -152,12 +153,59 @@ static void interrupt_a_reader(void) {
     CHECK_EQUAL(handled, before + 1);
 }
 
+// ---- What a rank makes on a kernel thread of its own blocks what the program blocks: nothing but SIGUSR2. The mask of
+// a rank itself is not known where threads are Comity's.
+
+static void check_mask(int is_known) {
+    sigset_t now;
+    CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &now), 0);
+    CHECK(!sigismember(&now, SIGUSR1) && !sigismember(&now, SIGTERM) && !sigismember(&now, SIGPIPE));
+    if (is_known) CHECK(sigismember(&now, SIGUSR2));
+}
+
+static void *be_signalled(void *is_known) {
+    check_mask(is_known != NULL);
+    const int before = handled;
+    pthread_kill(pthread_self(), SIGUSR1);
+    CHECK(handled > before);
+    return NULL;
+}
+
+static void inherit_the_mask(void) {
+    enum { ranks = 6 };
+    struct sigaction a = {.sa_handler = handle};
+    sigset_t one;
+    sigaction(SIGUSR1, &a, NULL);
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &one, NULL);
+    atomic_int met = 0;
+    void *are_known = threads_are_comitys() ? NULL : &met;
+#pragma omp parallel num_threads(ranks)
+    {
+        for (++met; met < ranks;) // so that most are without a hart after that
+            ;
+        be_signalled(are_known);
+        pthread_join(create(be_signalled, &met), NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            failures = 0;
+            check_mask(are_known != NULL);
+            _exit(failures != 0);
+        }
+        int status = -1;
+        CHECK_EQUAL(waitpid(child, &status, 0), child);
+        CHECK_EQUAL(status, 0);
+    }
+}
+
 int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)(void);
     } all[] = {{"ranks", let_ranks_exchange},   {"main", let_main_exchange},    {"threads", let_threads_exchange},
-               {"yields", yield_until_it_runs}, {"cancelled", cancel_a_reader}, {"interrupted", interrupt_a_reader}};
+               {"yields", yield_until_it_runs}, {"cancelled", cancel_a_reader}, {"interrupted", interrupt_a_reader},
+               {"inherited", inherit_the_mask}};
     witness_comity();
     if (pipe(ends)) abort();
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)

@@ -45,6 +45,13 @@ static void witness_comity(void) {
     }
 }
 
+/* Whether the program's threads are Comity's, too. */
+__attribute__((unused)) static int threads_are_comitys(void) {
+    Dl_info info;
+    void *create = dlsym(RTLD_DEFAULT, "pthread_create");
+    return create && dladdr(create, &info) && strstr(info.dli_fname, "libcomity_threads");
+}
+
 static int report(void) {
     if (failures) fprintf(stderr, "%d checks failed\n", failures);
     return failures ? 1 : 0;

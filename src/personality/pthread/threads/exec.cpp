@@ -1,4 +1,4 @@
-// New programs. They inherit the mask of the kernel's thread, which is open, or closed where storage is lent; so that
+// New programs. They inherit the mask of the kernel's thread, which is open; so that
 // thread gets the calling thread's own mask for as long as the call takes.
 #include "core/spinlock.hpp"
 #include "personality/pthread/threads/own_mask.hpp"

@@ -1,5 +1,5 @@
 // The mask that a thread gives on: to a program that it starts, and to a kernel thread that the C library makes for it.
-// The kernel's, of the kernel thread on which it is, is open, or closed where storage is lent.
+// The kernel's, of the kernel thread on which it is, is open.
 #pragma once
 
 #include "personality/pthread/threads/vfork.hpp"

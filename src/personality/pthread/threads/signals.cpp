@@ -280,7 +280,7 @@ void begin_again_in_child() noexcept {
         claim(r->blocked.load(std::memory_order_relaxed));
     }
     if (is_any_claimed()) ring_router();
-    // To this kernel thread, the only one, the kernel brings all; a donor's has blocked it, since another took it.
+    // To this kernel thread, the only one, the kernel brings all.
     if (receiver_here()) (void)sys::exchange_mask(0);
 }
 

@@ -1,5 +1,6 @@
 // Creation, joins, and what is asked of a thread.
 #include "personality/pthread/threads/thread.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 
 #include "core/carrier.hpp"
 #include "core/spinlock.hpp"
@@ -235,9 +236,13 @@ bool memory_may_be_missing() noexcept {
            comity::contexts_were_missing();
 }
 
+// Who has no receiver has the kernel's; but that is open where a rank is from when the first thread's is not the
+// kernel's any more.
 signal_set first_mask(const wishes &w) noexcept {
-    const receiver *r = w.mask_given ? nullptr : receiver_here();
-    return r ? r->blocked.load(std::memory_order_relaxed) : w.mask;
+    if (w.mask_given) return w.mask;
+    if (const receiver *r = receiver_here()) return r->blocked.load(std::memory_order_relaxed);
+    const receiver *first = runs_no_handlers() ? first_receiver_if(first_thread_handle()) : nullptr;
+    return sys::blocked_signals() | (first ? first->blocked.load(std::memory_order_relaxed) : 0);
 }
 
 int create(thread *t, const wishes &w) noexcept {
