@@ -130,15 +130,15 @@ void team::join_without_hart() noexcept {
 // The region's master was displaced in its middle. The harts that are here find nothing more to do and leave, or
 // linger.
 void team::leave_without_hart() noexcept {
-    take_offer_back();
-    if (generation != core::generation())
+    if (generation != core::generation()) { // whoever looked at the offer is not there
+        offered_at_ = nullptr;
         magic = 0;
-    else if (lingering)
-        want_none();
-    else
-        core::unregister_without_hart(this);
-    if (parent == &base()) core::unbind(master->on);
-    if (parent->hooks != &team_hooks) (void)core::stay_promoted(master, false);
+    } else {
+        take_offer_back();
+        lingering ? want_none() : core::unregister_without_hart(this);
+    }
+    if (parent->hooks == &team_hooks) return;
+    core::is_promoted(master) ? (void)core::stay_promoted(master, false) : core::unbind(master->on);
 }
 
 // Wakes at most `wanted` idle harts for this root team; returns how many surely come: whoever takes one of what it

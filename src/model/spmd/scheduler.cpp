@@ -220,8 +220,10 @@ void team::finish(member *m) noexcept {
     if (const int rank = claim(k, !lingering); rank >= 0)
         return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.
+    // It may have been displaced since it was asked first, but not since it waits.
     if (may_resume_master(k) &&
-        unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished)) { // acquire[team-join]
+        unfinished_.load(std::memory_order_acquire) == (master_waiting | s.finished) && // acquire[team-join]
+        may_resume_master(k)) {
         s.finished = 0;
         go_to_place(k, 0);
         return core::switch_to(

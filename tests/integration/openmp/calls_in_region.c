@@ -1,5 +1,5 @@
 // Ranks, and threads that ranks have created, sleep in calls.
-// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|inherited
+// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|blocked|inherited [alone]
 #include "check.h"
 #include <errno.h>
 #include <omp.h>
@@ -52,29 +52,37 @@ static void exchange(void) {
     for (int i = 0; i < 2; i++) close(p.there[i]), close(p.back[i]);
 }
 
-static void *exchange_in_region(void *ranks) {
-#pragma omp parallel num_threads(*(int *)ranks)
-    exchange();
-    return NULL;
-}
-
 static void let_ranks_exchange(void) {
-    int ranks = 4;
-    for (int i = 0; i < 5; i++) exchange_in_region(&ranks);
+    for (int i = 0; i < 5; i++) {
+#pragma omp parallel num_threads(4)
+        exchange();
+    }
 }
 
-// Only the master does: of a region of the first thread's, or of another one's, while others compute beside it.
+// Only the master does: of a region of the first thread's, or of others'. The other rank waits for it.
+static void *exchange_in_region(void *unused) {
+    atomic_int over = 0;
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 0) {
+            exchange();
+            over = 1;
+        }
+        while (!over)
+            ;
+    }
+    return unused;
+}
+
 static void let_main_exchange(void) {
-    int one = 2;
-    pthread_join(create(exchange_in_region, &one), NULL); // from here on there are threads
-    exchange_in_region(&one);
+    pthread_join(create(exchange_in_region, NULL), NULL); // from here on there are threads
+    exchange_in_region(NULL);
 }
 
 static void let_threads_exchange(void) {
     enum { threads = 3 };
-    int ranks = 2;
     pthread_t all[threads];
-    for (int i = 0; i < threads; i++) all[i] = create(exchange_in_region, &ranks);
+    for (int i = 0; i < threads; i++) all[i] = create(exchange_in_region, NULL);
     for (int i = 0; i < threads; i++) pthread_join(all[i], NULL);
 }
 
@@ -153,6 +161,39 @@ static void interrupt_a_reader(void) {
     CHECK_EQUAL(handled, before + 1);
 }
 
+// A thread of a rank's: what it blocks it does not get, and what it has set is called.
+static void *write_to_nobody(void *unused) {
+    int nobody[2];
+    sigset_t one;
+    struct sigaction a = {.sa_handler = handle}, before;
+    sigemptyset(&one);
+    sigaddset(&one, SIGPIPE);
+    CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, &one, NULL), 0);
+    if (pipe(nobody)) abort();
+    close(nobody[0]);
+    CHECK_EQUAL(write(nobody[1], "x", 1), -1);
+    CHECK_EQUAL(errno, EPIPE);
+    close(nobody[1]);
+    CHECK_EQUAL(sigaction(SIGUSR1, &a, NULL), 0);
+    CHECK_EQUAL(sigaction(SIGUSR1, &a, &before), 0);
+    CHECK(before.sa_handler == handle);
+    const int seen = handled;
+    CHECK_EQUAL(pthread_kill(pthread_self(), SIGUSR1), 0);
+    CHECK_EQUAL(handled, seen + 1);
+    CHECK_EQUAL(kill(getpid(), SIGUSR1), 0);
+    for (int i = 0; i < 1000 && handled == seen + 1; i++) usleep(1000);
+    CHECK_EQUAL(handled, seen + 2);
+    return unused;
+}
+
+static void block_in_rank(void) {
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1) pthread_join(create(write_to_nobody, NULL), NULL);
+    }
+    pthread_join(create(write_to_nobody, NULL), NULL);
+}
+
 // ---- What a rank makes on a kernel thread of its own blocks what the program blocks: nothing but SIGUSR2. The mask of
 // a rank itself is not known where threads are Comity's.
 
@@ -205,10 +246,12 @@ int main(int argc, char **argv) {
         void (*run)(void);
     } all[] = {{"ranks", let_ranks_exchange},   {"main", let_main_exchange},    {"threads", let_threads_exchange},
                {"yields", yield_until_it_runs}, {"cancelled", cancel_a_reader}, {"interrupted", interrupt_a_reader},
-               {"inherited", inherit_the_mask}};
+               {"blocked", block_in_rank},      {"inherited", inherit_the_mask}};
     witness_comity();
+    const int is_alone = argc == 3 && strcmp(argv[2], "alone") == 0; // the regions' library, without the threads'
+    if (threads_are_comitys() == is_alone) return 99;
     if (pipe(ends)) abort();
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
-        if (argc == 2 && strcmp(argv[1], all[i].name) == 0) return all[i].run(), report();
+        if (argc > 1 && strcmp(argv[1], all[i].name) == 0) return all[i].run(), report();
     return 2;
 }

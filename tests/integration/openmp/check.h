@@ -49,7 +49,7 @@ static void witness_comity(void) {
 __attribute__((unused)) static int threads_are_comitys(void) {
     Dl_info info;
     void *create = dlsym(RTLD_DEFAULT, "pthread_create");
-    return create && dladdr(create, &info) && strstr(info.dli_fname, "libcomity_threads");
+    return create && dladdr(create, &info) && strstr(info.dli_fname, "libcomity_threads") != NULL;
 }
 
 static int report(void) {

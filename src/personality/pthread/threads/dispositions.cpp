@@ -87,9 +87,11 @@ void handle_here(siginfo_t info, const sys::interruption &i) {
 void on_arrival(int, siginfo_t *info, void *frame) {
     const sys::errno_kept kept;
     const sys::interruption i = sys::interruption_at(frame);
-    if (is_of_abort(*info)) return handle_here(*info, i);
+    // Until the first thread takes what the process is sent, that is handled where the kernel brings it.
+    const bool is_routed_on = routing.load(std::memory_order_relaxed);
+    if (is_of_abort(*info) || (!is_routed_on && !is_of_who_causes_it(info->si_signo))) return handle_here(*info, i);
     if (on_arrival_in_program(i, *info)) return;
-    if (is_for_this_kernel_thread(*info)) return handle_here(*info, i);
+    if (is_for_this_kernel_thread(*info) || !is_routed_on) return handle_here(*info, i);
     note_arrival(*info);
     ring();
 }
@@ -229,8 +231,7 @@ bool is_claimed(int signal) noexcept { return claimed.load(std::memory_order_rel
 
 void claim(signal_set s) noexcept {
     s &= ~claimed.load(std::memory_order_relaxed);
-    // The first thread would not take them yet: they are the kernel's, and claimed when it begins.
-    if (s == 0 || !routing.load(std::memory_order_relaxed)) return;
+    if (s == 0) return;
     for (int i = 1; i <= number_of_signals; ++i) {
         if (!(s & set_of(i)) || !is_routed(i)) continue;
         lock.lock();
@@ -293,6 +294,8 @@ void start_routing() noexcept {
     take_over_faults();
 }
 
+void stop_routing() noexcept { routing.store(false, std::memory_order_relaxed); }
+
 void ring_router() noexcept {
     start_router();
     ring();
@@ -331,9 +334,14 @@ using namespace comity::posix;
 COMITY_INTERPOSED int sigaction(int signal, const struct sigaction *to, struct sigaction *before) noexcept {
     if (routing.load(std::memory_order_relaxed) && is_fault(signal) && !in_vforked_child())
         return set_fault_action(signal, to, before);
-    if (!routing.load(std::memory_order_relaxed) || !is_routed(signal)) return next_sigaction.get()(signal, to, before);
+    if (!is_routed(signal)) return next_sigaction.get()(signal, to, before);
+    if (!routing.load(std::memory_order_relaxed) && !is_claimed(signal)) {
+        const int result = next_sigaction.get()(signal, to, before);
+        if (result != 0 || !to || !(routing.load(std::memory_order_relaxed) || is_claimed(signal))) return result;
+        before = nullptr; // it has become Comity's meanwhile
+    }
     if (in_vforked_child()) return set_in_child(signal, to, before);
-    if (to) claim(set_of(signal));
+    if (to && routing.load(std::memory_order_relaxed)) claim(set_of(signal));
     lock.lock();
     struct sigaction was {};
     int result = 0;

@@ -160,19 +160,22 @@ using namespace comity::posix;
 #define COMITY_NEXT(name, type)                                                                                        \
     COMITY_NEXT_SYMBOL static next<type> next_##name { #name }
 
+// Who has no receiver has the kernel's mask.
+static bool is_kernels(const sigset_t *mask) noexcept { return is_stranger() || (mask && !receiver_here()); }
+
 COMITY_INTERPOSED int poll(pollfd *of, nfds_t n, int timeout) {
     COMITY_NEXT(poll, int (*)(pollfd *, nfds_t, int));
-    if (!receiver_here()) return next_poll.get()(of, n, timeout);
+    if (is_stranger()) return next_poll.get()(of, n, timeout);
     const timespec time = milliseconds(timeout);
     return poll_for(of, n, timeout < 0 ? nullptr : &time, nullptr);
 }
 COMITY_INTERPOSED int ppoll(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask) {
     COMITY_NEXT(ppoll, int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *));
-    return receiver_here() ? poll_for(of, n, timeout, mask) : next_ppoll.get()(of, n, timeout, mask);
+    return is_kernels(mask) ? next_ppoll.get()(of, n, timeout, mask) : poll_for(of, n, timeout, mask);
 }
 COMITY_INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *other, timeval *timeout) {
     COMITY_NEXT(select, int (*)(int, fd_set *, fd_set *, fd_set *, timeval *));
-    if (!receiver_here()) return next_select.get()(n, in, out, other, timeout);
+    if (is_stranger()) return next_select.get()(n, in, out, other, timeout);
     if (!timeout) return select_for(n, in, out, other, nullptr, nullptr);
     constexpr long second = 1'000'000;
     if (timeout->tv_usec < 0) return fail(EINVAL);
@@ -186,7 +189,7 @@ COMITY_INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *other, time
 COMITY_INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout,
                               const sigset_t *mask) {
     COMITY_NEXT(pselect, int (*)(int, fd_set *, fd_set *, fd_set *, const timespec *, const sigset_t *));
-    if (!receiver_here()) return next_pselect.get()(n, in, out, other, timeout, mask);
+    if (is_kernels(mask)) return next_pselect.get()(n, in, out, other, timeout, mask);
     return select_for(n, in, out, other, timeout, mask);
 }
 static std::optional<int> epoll_here(called_file &file, epoll_event *events, int n, std::int64_t end) {
@@ -241,7 +244,7 @@ static int await_epoll(int fd, epoll_event *events, int n, const timespec *timeo
 }
 COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeout, const sigset_t *mask) {
     COMITY_NEXT(epoll_pwait, int (*)(int, epoll_event *, int, int, const sigset_t *));
-    if (!receiver_here()) return next_epoll_pwait.get()(fd, events, n, timeout, mask);
+    if (is_kernels(mask)) return next_epoll_pwait.get()(fd, events, n, timeout, mask);
     if (!mask) return epoll_wait(fd, events, n, timeout);
     const timespec time = milliseconds(timeout), *limit = timeout < 0 ? nullptr : &time;
     return await_epoll(fd, events, n, limit, mask, end_of(limit));
@@ -249,7 +252,7 @@ COMITY_INTERPOSED int epoll_pwait(int fd, epoll_event *events, int n, int timeou
 COMITY_INTERPOSED int epoll_pwait2(int fd, epoll_event *events, int n, const timespec *timeout, const sigset_t *mask) {
     COMITY_NEXT(epoll_pwait2, int (*)(int, epoll_event *, int, const timespec *, const sigset_t *));
     if (!next_epoll_pwait2.look()) return fail(ENOSYS); // glibc 2.35 has it
-    if (!receiver_here()) return next_epoll_pwait2.get()(fd, events, n, timeout, mask);
+    if (is_kernels(mask)) return next_epoll_pwait2.get()(fd, events, n, timeout, mask);
     if (is_wrong(timeout)) return fail(EINVAL);
     const std::int64_t end = end_of(timeout);
     called_file file(fd);

@@ -133,7 +133,6 @@ void open_here() noexcept {
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
     core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
     if (reinterpret_cast<unit_scheduler *>(s)->goes_by_descent()) charge_from_now_on(sys::get_options().posix_quota);
-    (void)begin_interruptions();
     core::program_is_on_harts.store(true, std::memory_order_relaxed);
     scheduler.store(s, std::memory_order_release); // release[posix-scheduler]
 }
@@ -143,6 +142,7 @@ void open_here() noexcept {
 bool open_and_tell() noexcept {
     const bool has_hart = begin_here();
     if (has_hart) {
+        (void)begin_interruptions(); // it may wait for locks of the C library's, whose holders take ours in a fork
         const std::scoped_lock lock(opening);
         open_here();
     }
@@ -186,14 +186,15 @@ comity_scheduler_t *the_scheduler() noexcept {
 }
 
 bool open_scheduler(bool &inside) noexcept {
+    // Before there are workers, who would inherit a mask that is the first thread's alone; or afterwards, if a rank has
+    // opened it.
+    begin_signals();
     if (!the_scheduler()) {
         // Comity starts before the lock is taken: its start waits for the dynamic linker's, whose holder may come here.
         const core::carrier *const caller = core::adopt_if_possible();
         if (!caller) return false;
         std::unique_lock lock(opening);
         const bool main_outside = is_main_outside(caller);
-        // Before there are workers, who would inherit a mask that is the first thread's alone.
-        begin_signals();
         // Who waits for a thread sleeps, outside all schedulers if it is not one itself, so a kernel thread has to be
         // there that carries the hart on.
         if (!the_scheduler()) {
@@ -211,8 +212,6 @@ bool open_scheduler(bool &inside) noexcept {
             lock.unlock();
             if (!(main_outside && !another_runs ? open_and_tell() : wait_for_attempt())) return false;
         }
-    } else {
-        begin_signals(); // where a rank has opened it
     }
     inside = comity_scheduler_self() == the_scheduler();
     return true;
@@ -293,15 +292,15 @@ bool leave_hart() noexcept {
 }
 
 void give_way_to_threads() noexcept {
-    constexpr std::uint64_t patience_us = 1000;
-    static __thread std::uint64_t since = 0, last = 0; // they wait, as far as the caller has seen
+    constexpr std::uint64_t patience_us = 1000, turns_us = 50'000; // all ranks' turns, each with work in between
+    static __thread std::uint64_t since = 0, last = 0;             // they wait, as far as the caller has seen
     const core::carrier *k = core::current_carrier();
     unit_scheduler *s = k && the_scheduler() ? units() : nullptr;
     if (!s || !k->carried || k->current_sched == s || !s->hooks->units->has_waiting(s)) return void(since = 0);
-    const std::uint64_t now = sys::ticks(), patience = patience_us * core::ticks_per_us();
-    if (since == 0 || now - last > patience) since = now; // it has computed since
+    const std::uint64_t now = sys::ticks();
+    if (since == 0 || now - last > turns_us * core::ticks_per_us()) since = now; // it has done something else
     last = now;
-    if (now - since < patience) return;
+    if (now - since < patience_us * core::ticks_per_us()) return;
     since = 0;
     (void)core::go_without_hart();
 }

@@ -40,6 +40,7 @@ core::spinlock serving; // held by who moves signals to descriptors, one after t
 receiver first_receiver;
 pthread_t first_pthread{}; // written before is_first_there
 std::atomic<bool> is_first_there{false};
+std::atomic<bool> has_begun{false}; // the first thread, with begin_signals; in a child: its parent
 __thread bool is_first __attribute__((tls_model("initial-exec"))) = false;
 
 // ---- Queues. Under the lock.
@@ -278,6 +279,9 @@ void begin_again_in_child() noexcept {
     if (const receiver *r = receiver_here()) { // perhaps the first thread had not begun with its signals in the parent
         start_routing();
         claim(r->blocked.load(std::memory_order_relaxed));
+    } else { // a rank has forked: it is the first thread now, and may begin
+        has_begun.store(false, std::memory_order_relaxed);
+        stop_routing();
     }
     if (is_any_claimed()) ring_router();
     // To this kernel thread, the only one, the kernel brings all.
@@ -336,7 +340,6 @@ bool begin_interruptions() noexcept {
 }
 
 void begin_signals() noexcept {
-    static std::atomic<bool> has_begun{false}; // also in a child, by its parent
     if (has_begun.load(std::memory_order_relaxed) || current_thread || has_go() ||
         sys::kernel_thread_id() != ::getpid())
         return;
@@ -360,6 +363,7 @@ void begin_signals() noexcept {
     claim(blocked);
     take_from_kernel(blocked);
     (void)sys::exchange_mask(0);
+    ring_router(); // for who can take it
 }
 
 receiver *first_receiver_if(pthread_t t) noexcept {
@@ -659,10 +663,7 @@ bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info) {
     if (!r || !may_handle(*r, i)) return false;
     leave_handlers_below(*r, i.sp);
     lock.lock();
-    // The kernel sends these to who writes, or computes.
-    const bool is_its_own =
-        info.si_signo == SIGPIPE || info.si_signo == SIGXFSZ || info.si_signo == SIGPROF || info.si_signo == SIGVTALRM;
-    const int error = is_its_own ? enqueue(r->sent, info) : enqueue_for_process(info);
+    const int error = is_of_who_causes_it(info.si_signo) ? enqueue(r->sent, info) : enqueue_for_process(info);
     lock.unlock();
     if (error != 0) return false;
     const std::uint32_t before = r->handled_without_restart;

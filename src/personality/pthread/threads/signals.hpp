@@ -280,9 +280,14 @@ struct sigaction take_action(int signal) noexcept;
 // The signals of faults, and what nobody can catch, stay the kernel's.
 bool is_routed(int signal) noexcept;
 void act_by_default(int signal) noexcept;
+// Does the kernel send it to who writes, or computes?
+constexpr bool is_of_who_causes_it(int signal) noexcept {
+    return signal == SIGPIPE || signal == SIGXFSZ || signal == SIGPROF || signal == SIGVTALRM;
+}
 // Does the program leave it to the kernel, so that it ends or stops the process? Of a claimed one.
 bool acts_by_default(int signal) noexcept;
 void start_routing() noexcept;
+void stop_routing() noexcept; // in the child of a fork that has no first thread
 void ring_router() noexcept;
 void lock_routing() noexcept;
 void unlock_routing() noexcept;
