@@ -13,6 +13,7 @@
 #include "sys/message.hpp"
 #include "sys/signals.hpp"
 
+#include <atomic>
 #include <new>
 #include <utility>
 
@@ -38,6 +39,8 @@ struct promotion {
 namespace {
 
 constexpr std::size_t transition_stack_size = std::size_t{64} << 10;
+
+std::atomic<void (*)() noexcept> way_home{nullptr}; // set_way_home
 
 promotion *make_promotion(context *c) noexcept {
     constexpr std::size_t align = 64;
@@ -146,6 +149,13 @@ bool stay_promoted(context *c, bool stays) noexcept {
 }
 
 bool may_demote(const context *c) noexcept { return is_promoted(c) && !c->tls->promoted->is_counted_on; }
+
+void set_way_home(void (*way)() noexcept) noexcept { way_home.store(way, std::memory_order_relaxed); }
+
+void go_back_home(const context *c) noexcept {
+    const auto way = way_home.load(std::memory_order_relaxed);
+    if (way && may_demote(c)) way();
+}
 
 void demote(context *c, void (*then)(void *), void *arg) noexcept {
     promotion *p = c->tls->promoted;

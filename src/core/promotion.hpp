@@ -38,6 +38,12 @@ bool stay_promoted(context *c, bool stays) noexcept;
 // Is the calling context promoted, and not in the middle of such a thing?
 COMITY_SHARED bool may_demote(const context *c) noexcept;
 
+// The calling context is about to begin something for which it had better have a hart again: one that is promoted and
+// may be demoted goes back to its scheduler by `way`, which its scheduler's owner has given for the process, and which
+// returns when it has a hart. Switches.
+COMITY_SHARED void set_way_home(void (*way)() noexcept) noexcept;
+void go_back_home(const context *c) noexcept;
+
 // Stops the calling promoted context, which must hold no hart, and runs then(arg) on the kernel thread's own stack:
 // from there the context may be resumed by any hart, once the thread sleeps (promotion_over). Returns when it is
 // resumed.

@@ -553,6 +553,8 @@ team *innermost_running(const context *c) noexcept {
 
 team *prepare(unsigned ranks) noexcept {
     context *c = core::current_context();
+    // A thread of another scheduler's that has lost its hart comes back before its outermost region.
+    if (c && !c->on->carried && !innermost_running(c)) core::go_back_home(c);
     // In the middle of a region without a hart: promoted or displaced.
     const bool without = c && !c->on->carried && (core::is_promoted(c) || innermost_running(c));
     if (!without) c = core::enter_comity()->current;

@@ -1,5 +1,6 @@
 // What is to be done with each signal; and the router, a kernel thread that finds a thread for what the kernel brings
 // to the process, and sees to it that whoever was sent something takes it.
+#include "core/displacement.hpp"
 #include "core/spinlock.hpp"
 #include "personality/pthread/threads/faults.hpp"
 #include "personality/pthread/threads/object.hpp"
@@ -66,10 +67,12 @@ bool is_of_abort(const siginfo_t &info) noexcept {
     return info.si_signo == SIGABRT && info.si_code == SI_TKILL && info.si_pid == ::getpid();
 }
 
-// A kernel thread that the C library made for the program (for a bound scope, say), and a signal for that alone?
-bool is_for_this_kernel_thread(const siginfo_t &info) noexcept {
+// A signal for a kernel thread alone, on which there is none that Comity sends signals: one that the C library made for
+// the program (for a bound scope, say), or a rank, which may have raised it.
+bool is_for_this_kernel_thread(const siginfo_t &info, const sys::interruption &i) noexcept {
+    if (info.si_code != SI_TKILL) return false;
     const core::context *c = core::current_context();
-    return info.si_code == SI_TKILL && (!c || (c->home && !receiver_here()));
+    return !c || (!receiver_here() && (c->home || !core::is_protected_code(i.pc)));
 }
 
 void handle_here(siginfo_t info, const sys::interruption &i) {
@@ -91,7 +94,7 @@ void on_arrival(int, siginfo_t *info, void *frame) {
     const bool is_routed_on = routing.load(std::memory_order_relaxed);
     if (is_of_abort(*info) || (!is_routed_on && !is_of_who_causes_it(info->si_signo))) return handle_here(*info, i);
     if (on_arrival_in_program(i, *info)) return;
-    if (is_for_this_kernel_thread(*info) || !is_routed_on) return handle_here(*info, i);
+    if (is_for_this_kernel_thread(*info, i) || !is_routed_on) return handle_here(*info, i);
     note_arrival(*info);
     ring();
 }
