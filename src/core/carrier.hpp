@@ -75,7 +75,9 @@ struct binding; // binding.hpp
 // What one watch has seen of a carrier in its looks.
 struct looks_seen {
     unsigned looks = 0;         // in a row in which others waited for the context that it is with
-    unsigned same = 0;          // in a row with one context
+    unsigned same = 0;          // in a row with one context, and no switch in between
+    unsigned met = 0;           // in a row with one context, whoever else had the hart in between,
+    const void *who = nullptr;  // this one
     std::uint64_t switches = 0; // at the last look
     std::int64_t cpu_ns = 0;    // of the kernel thread, at the last look
 };

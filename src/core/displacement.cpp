@@ -247,6 +247,9 @@ COMITY_UNSANITIZED bool recall_from(const carrier *k) noexcept {
 unsigned looks_at_one(const carrier *k, looks_seen &by, found with) noexcept {
     const std::uint64_t switches = k->count.switches.get();
     const bool same = with != found::nobody && switches == by.switches;
+    const void *who = with == found::nobody ? nullptr : k->current; // never followed
+    by.met = who && who == by.who ? by.met + 1 : 0;
+    by.who = who;
     by.switches = switches;
     by.same = same ? by.same + 1 : 0;
     return by.same;
@@ -259,9 +262,11 @@ std::int64_t ran_since_last_look(const carrier *k, looks_seen &by) noexcept {
 
 // Is the slice of a context over that has been on the hart for so many looks? Of one in a scheduler below: is it the
 // turn of its hart to be taken out?
-bool is_slice_over(const carrier *k, const look_order &order, look_result &result, unsigned same) noexcept {
-    if (!order.harts_missing || same / order.looks % 2 != 0) return false;
-    if (!is_below(k, order.slice.of)) return same >= order.slice.looks;
+// Of one that gives way now and then, but has the hart at each look: after a few slices.
+bool is_slice_over(const carrier *k, const look_order &order, look_result &result, const looks_seen &by) noexcept {
+    constexpr unsigned slices_met = 5;
+    if (!order.harts_missing || by.same / order.looks % 2 != 0) return false;
+    if (!is_below(k, order.slice.of)) return by.same >= order.slice.looks || by.met >= slices_met * order.slice.looks;
     return order.slice.overdue != 0 && result.below++ == order.slice.overdue % base().hart_count();
 }
 
@@ -294,7 +299,7 @@ void look_at(carrier *k, const look_order &order, look_result &result, unsigned 
     else if (ran_ns < least_ran_ns)
         return;
     // By turns with looking for a loop: it may be one in which Comity's code is below.
-    else if (slices && is_slice_over(k, order, result, same))
+    else if (slices && is_slice_over(k, order, result, by))
         end_slice(k, order.slice);
     else if (by.looks >= patience * order.looks)
         interrupt_running(k, order.harts_missing);

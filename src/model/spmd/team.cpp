@@ -551,10 +551,23 @@ team *innermost_running(const context *c) noexcept {
     return t;
 }
 
+namespace {
+
+// A user-level thread of another scheduler's comes back to a hart before its outermost region, if it has lost it; else
+// it gives way to the computation of the kernel thread on which it is: between regions nobody chooses what to run.
+void come_to_outermost(const context *c) noexcept {
+    const carrier *k = c->on;
+    if (!k->carried)
+        core::go_back_home(c);
+    else if (c != k->native && core::home_ready(k, k->current_sched)) [[unlikely]]
+        (void)core::let_others_run();
+}
+
+} // namespace
+
 team *prepare(unsigned ranks) noexcept {
     context *c = core::current_context();
-    // A thread of another scheduler's that has lost its hart comes back before its outermost region.
-    if (c && !c->on->carried && !innermost_running(c)) core::go_back_home(c);
+    if (c && !innermost_running(c)) come_to_outermost(c);
     // In the middle of a region without a hart: promoted or displaced.
     const bool without = c && !c->on->carried && (core::is_promoted(c) || innermost_running(c));
     if (!without) c = core::enter_comity()->current;

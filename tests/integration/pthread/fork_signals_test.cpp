@@ -179,3 +179,25 @@ TEST(mask, of_a_thread_is_its_makers_wherever_that_was) {
     stop = true;
     for (const pthread_t t : busy) pthread_join(t, nullptr);
 }
+
+TEST(fork_signals, end_a_child_that_becomes_another_program_at_that_moment) {
+    auto block = [] {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, SIGTERM);
+        pthread_sigmask(SIG_BLOCK, &one, nullptr);
+    };
+    pthread_join(start(block), nullptr); // from here on the signal is Comity's
+    for (int i = 0; i < 40; ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            execlp("sleep", "sleep", "2", static_cast<char *>(nullptr));
+            _exit(1);
+        }
+        usleep(static_cast<useconds_t>(50 * i));
+        EXPECT_EQ(kill(child, SIGTERM), 0);
+        int status = 0;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFSIGNALED(status)) << "sent after " << 50 * i << " us";
+    }
+}

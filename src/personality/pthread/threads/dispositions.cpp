@@ -99,14 +99,21 @@ void on_arrival(int, siginfo_t *info, void *frame) {
     ring();
 }
 
+} // namespace
+
 void take_arrivals() noexcept {
     for (arrival &a : arrivals) {
-        if (a.state.load(std::memory_order_acquire) != arrival::full) continue; // acquire[arrival]
+        std::uint32_t expected = arrival::full;
+        if (!a.state.compare_exchange_strong(expected, arrival::filling, std::memory_order_acquire, // acquire[arrival]
+                                             std::memory_order_relaxed))
+            continue;
         const siginfo_t info = a.info;
         a.state.store(arrival::free, std::memory_order_release); // release[arrival]
         (void)send_to_process(info);
     }
 }
+
+namespace {
 
 // ---- The router
 
@@ -284,6 +291,20 @@ void act_by_default(int signal) noexcept {
     next_sigaction.get()(signal, &usual, nullptr);
     sys::unblock_signal(signal);
     next_syscall.get()(SYS_tgkill, ::getpid(), sys::kernel_thread_id(), signal); // past ours, which asks whose id it is
+}
+
+void leave_defaults_to_kernel() noexcept {
+    struct sigaction usual {};
+    usual.sa_handler = SIG_DFL;
+    for (int i = 1; i <= number_of_signals; ++i)
+        if (acts_by_default(i)) (void)next_sigaction.get()(i, &usual, nullptr);
+}
+void take_defaults_again() noexcept {
+    for (int i = 1; i <= number_of_signals; ++i) {
+        lock.lock();
+        if (is_claimed(i)) (void)set(i, actions[i]);
+        lock.unlock();
+    }
 }
 
 void start_routing() noexcept {

@@ -40,6 +40,31 @@ template <class Call> auto with_own_mask(Call call) {
     return call();
 }
 
+// While it lives, the process may become another program at any instant: what was sent before has been acted upon, and
+// what comes now the kernel acts upon.
+class becomes_another {
+public:
+    becomes_another() noexcept : is_ours_(is_any_claimed() && !in_vforked_child()) {
+        if (!is_ours_) return;
+        leave_defaults_to_kernel();
+        take_arrivals();
+        deliver_here();
+    }
+    ~becomes_another() {
+        if (is_ours_) take_defaults_again();
+    }
+    becomes_another(const becomes_another &) = delete;
+    becomes_another &operator=(const becomes_another &) = delete;
+
+private:
+    bool is_ours_;
+};
+
+template <class Call> auto become(Call call) {
+    const becomes_another here;
+    return with_own_mask(call);
+}
+
 // The arguments of execl and its like, as a list.
 template <class F> int with_list(const char *first, va_list &more, F f) {
     std::va_list counted;
@@ -145,15 +170,15 @@ using namespace comity::posix;
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 COMITY_INTERPOSED int execve(const char *path, char *const list[], char *const environment[]) noexcept {
-    return with_own_mask([=] { return next_execve.get()(path, list, environment); });
+    return become([=] { return next_execve.get()(path, list, environment); });
 }
 COMITY_INTERPOSED int execv(const char *path, char *const list[]) noexcept { return execve(path, list, environ); }
 COMITY_INTERPOSED int execvpe(const char *file, char *const list[], char *const environment[]) noexcept {
-    return with_own_mask([=] { return next_execvpe.get()(file, list, environment); });
+    return become([=] { return next_execvpe.get()(file, list, environment); });
 }
 COMITY_INTERPOSED int execvp(const char *file, char *const list[]) noexcept { return execvpe(file, list, environ); }
 COMITY_INTERPOSED int fexecve(int fd, char *const list[], char *const environment[]) noexcept {
-    return with_own_mask([=] { return next_fexecve.get()(fd, list, environment); });
+    return become([=] { return next_fexecve.get()(fd, list, environment); });
 }
 COMITY_INTERPOSED int execl(const char *path, const char *first, ...) noexcept {
     std::va_list more;

@@ -335,13 +335,15 @@ unsigned count_unserved(const unit_scheduler *s, bool waits) noexcept {
 
 void look(core::timer *) noexcept {
     unit_scheduler *s = units();
-    const bool waits = s && s->hooks->units->has_waiting(s);
+    static bool home_waited = false; // for its kernel thread, which carries another one: the first thread, say
+    const bool waits = s && (s->hooks->units->has_waiting(s) || home_waited);
     const unsigned unserved = count_unserved(s, waits);
     const std::int64_t slice_ns = std::int64_t{sys::get_options().slice_ms} * 1'000'000;
     const auto slice_looks = static_cast<unsigned>((slice_ns + look_ns - 1) / look_ns);
     static unsigned overdue = 0; // the harts take turns, however soon each time is served
     const core::time_slice slice{s, slice_looks, unserved > slice_looks ? overdue = std::max(overdue + 1, 1U) : 0};
     const core::look_result seen = core::look_after_homes({core::watcher::threads, looks_at_running, waits, slice});
+    home_waited = seen.home;
     if (seen.all_kept) read_without_harts();
     if (living.load(std::memory_order_relaxed) == 0) {
         watching.store(false, std::memory_order_release);    // release[posix-watching]

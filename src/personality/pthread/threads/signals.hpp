@@ -286,6 +286,11 @@ constexpr bool is_of_who_causes_it(int signal) noexcept {
 }
 // Does the program leave it to the kernel, so that it ends or stops the process? Of a claimed one.
 bool acts_by_default(int signal) noexcept;
+// What has come from the kernel goes into the queues. Any thread.
+void take_arrivals() noexcept;
+// Signals that end or stop the process do that in the kernel; and no longer.
+void leave_defaults_to_kernel() noexcept;
+void take_defaults_again() noexcept;
 void start_routing() noexcept;
 void stop_routing() noexcept; // in the child of a fork that has no first thread
 void ring_router() noexcept;
