@@ -557,10 +557,9 @@ namespace {
 // it gives way to the computation of the kernel thread on which it is: between regions nobody chooses what to run.
 void come_to_outermost(const context *c) noexcept {
     const carrier *k = c->on;
-    if (!k->carried)
-        core::go_back_home(c);
-    else if (c != k->native && core::home_ready(k, k->current_sched)) [[unlikely]]
-        (void)core::let_others_run();
+    if (!k->carried) return core::go_back_home(c);
+    const core::sched *s = k->current_sched;
+    if (s->hooks != &team_hooks && c != k->native && core::home_ready(k, s)) (void)core::let_others_run();
 }
 
 } // namespace
