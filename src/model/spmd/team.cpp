@@ -566,12 +566,12 @@ void come_to_outermost(const context *c) noexcept {
 
 team *prepare(unsigned ranks) noexcept {
     context *c = core::current_context();
-    if (c && !innermost_running(c)) come_to_outermost(c);
+    team *around = c ? innermost_running(c) : nullptr;
+    if (c && !around) come_to_outermost(c);
     // In the middle of a region without a hart: promoted or displaced.
-    const bool without = c && !c->on->carried && (core::is_promoted(c) || innermost_running(c));
+    const bool without = c && !c->on->carried && (around || core::is_promoted(c));
     if (!without) c = core::enter_comity()->current;
     const carrier *k = c->on;
-    team *around = innermost_running(c);
     team **at = around ? &around->deeper : reinterpret_cast<team **>(&c->hot);
     team *t = *at;
     if (t && t->generation != core::generation()) { // made before a fork: its members' threads are not in this process

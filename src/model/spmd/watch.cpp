@@ -195,11 +195,9 @@ member *team::take_waiting() noexcept {
 // rank; null: it cannot be promoted. While a region runs that the context is in.
 member *team::promotable_member(const context *c) noexcept {
     if (c->owner != this || !core::promotable(c)) return nullptr;
-    const team *t = this;
-    while (t->master == c) {
-        if (t->parent->hooks != &team_hooks) return nullptr;
-        t = static_cast<const team *>(t->parent);
-    }
+    const core::sched *s = around_masters(c);
+    if (s->hooks != &team_hooks) return nullptr;
+    const auto *t = static_cast<const team *>(s);
     for (unsigned i = 1; i < t->capacity; ++i)
         if (t->members_[i]->c == c) return t->members_[i];
     return nullptr;

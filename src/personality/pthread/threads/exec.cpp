@@ -1,5 +1,5 @@
-// New programs. They inherit the mask of the kernel's thread, which is open; so that
-// thread gets the calling thread's own mask for as long as the call takes.
+// New programs. They inherit the mask of the kernel's thread, which is open; so that thread gets the calling thread's
+// own mask for as long as the call takes.
 #include "core/spinlock.hpp"
 #include "personality/pthread/threads/own_mask.hpp"
 #include "personality/pthread/threads/thread.hpp"
@@ -60,7 +60,7 @@ private:
     bool is_ours_;
 };
 
-template <class Call> auto become(Call call) {
+template <class Call> auto replace_program(Call call) {
     const becomes_another here;
     return with_own_mask(call);
 }
@@ -170,15 +170,15 @@ using namespace comity::posix;
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 COMITY_INTERPOSED int execve(const char *path, char *const list[], char *const environment[]) noexcept {
-    return become([=] { return next_execve.get()(path, list, environment); });
+    return replace_program([=] { return next_execve.get()(path, list, environment); });
 }
 COMITY_INTERPOSED int execv(const char *path, char *const list[]) noexcept { return execve(path, list, environ); }
 COMITY_INTERPOSED int execvpe(const char *file, char *const list[], char *const environment[]) noexcept {
-    return become([=] { return next_execvpe.get()(file, list, environment); });
+    return replace_program([=] { return next_execvpe.get()(file, list, environment); });
 }
 COMITY_INTERPOSED int execvp(const char *file, char *const list[]) noexcept { return execvpe(file, list, environ); }
 COMITY_INTERPOSED int fexecve(int fd, char *const list[], char *const environment[]) noexcept {
-    return become([=] { return next_fexecve.get()(fd, list, environment); });
+    return replace_program([=] { return next_fexecve.get()(fd, list, environment); });
 }
 COMITY_INTERPOSED int execl(const char *path, const char *first, ...) noexcept {
     std::va_list more;
