@@ -132,6 +132,52 @@ void sample(int, siginfo_t *, void *context) {
 } // namespace
 
 // What profilers live by.
+namespace {
+
+// A child whose first thread, or else another one, sleeps in a call, and then ends with `returned`.
+constexpr int returned = 7;
+[[noreturn]] void sleep_and_end(bool is_first, int told) {
+    set_handler(SIGTERM, note_who);
+    set_handler(SIGTERM, SIG_DFL);
+    auto sleeper = [told] {
+        (void)!write(told, "x", 1);
+        sleep(30);
+        _exit(returned);
+    };
+    auto other = [] { sleep(30); };
+    if (is_first) {
+        start(other);
+        sleeper();
+    }
+    start(sleeper);
+    other();
+    _exit(1);
+}
+
+} // namespace
+
+class ending_signal : public testing::TestWithParam<bool> {};
+
+TEST_P(ending_signal, lets_the_call_that_it_interrupts_not_return) {
+    for (int i = 0; i < 30; ++i) {
+        int ends[2];
+        ASSERT_EQ(0, pipe(ends));
+        const pid_t child = fork();
+        if (child == 0) sleep_and_end(GetParam(), ends[1]);
+        char x = 0;
+        EXPECT_EQ(1, read(ends[0], &x, 1));
+        usleep(2'000);
+        kill(child, SIGTERM);
+        int status = 0;
+        EXPECT_EQ(child, waitpid(child, &status, 0));
+        EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+        for (const int end : ends) close(end);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, ending_signal, testing::Bool(),
+                         [](const auto &info) { return info.param ? "first" : "other"; });
+
 TEST(kernel_signals, a_handler_sees_where_the_thread_is) {
     const char *harts = getenv("COMITY_HARTS");
     if (harts && atoi(harts) == 1) GTEST_SKIP() << "with one hart the first thread takes it, where it waits";

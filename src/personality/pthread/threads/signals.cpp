@@ -545,9 +545,7 @@ int send(receiver &r, const siginfo_t &info) noexcept {
     return error;
 }
 
-// What ends or stops the process does so at once, whatever its threads are at, if one of them does not block it; unless
-// one waits for it.
-static bool ends_process(int signal) noexcept {
+bool ends_process(int signal) noexcept {
     const auto awaits = [](receiver &r, void *one) {
         return (r.awaits.load(std::memory_order_relaxed) & *static_cast<signal_set *>(one)) != 0;
     };
