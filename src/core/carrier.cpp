@@ -163,7 +163,7 @@ COMITY_UNSANITIZED __attribute__((always_inline)) inline arrival ordered(carrier
                 auto *k = static_cast<carrier *>(carried_by);
                 auto *after = k->start_after;
                 k->start_after = nullptr;
-                after(k->start_after_arg);
+                if (after) after(k->start_after_arg);
             },
             k};
 }
@@ -494,7 +494,7 @@ void init_carrier(carrier *k) noexcept {
     k->work_slot = work_slot();
     k->caught = caught_here();
     k->transition.on = k;
-    k->transition.self.forks = INT32_MIN;
+    k->transition.self.forks = context_unit::open_forks::forbidden;
     k->transition.state = context_state::running;
     k->kernel_id = sys::kernel_thread_id();
     give_signal_stack();

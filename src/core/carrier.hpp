@@ -173,12 +173,12 @@ inline bool on_transition(const carrier *k) noexcept { return k->current == &k->
 
 // ---- Switching. `from` is the running context. All switch.
 
-// Stops `from`, goes on with the paused `to`, and runs after(arg) there before `to` continues: by then `from` may be
-// resumed elsewhere.
-COMITY_SHARED void switch_to(context *from, context *to, arch::after_fn after, void *arg) noexcept;
-// Stops `from` and starts fn(arg) on the fresh (or exited) context `to`.
-COMITY_SHARED void switch_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
-                                void *after_arg) noexcept;
+// Stops `from`, goes on with the paused `to`, and runs after(arg), if there is one, there before `to` continues: by
+// then `from` may be resumed elsewhere.
+COMITY_SHARED void switch_to(context *from, context *to, arch::after_fn after = nullptr, void *arg = nullptr) noexcept;
+// Stops `from` and starts fn(arg) on the fresh (or exited) context `to`, where after(after_arg) runs first.
+COMITY_SHARED void switch_start(context *from, context *to, void (*fn)(void *), void *arg,
+                                arch::after_fn after = nullptr, void *after_arg = nullptr) noexcept;
 // The four ways to call fn(arg) on the fresh (or exited) context `to` ("Calls": README.md). When fn ends and `to` is
 // not `broken`, it returns, and so does the call. Else it was stopped meanwhile, and fn must end with exit_context.
 //
@@ -208,15 +208,14 @@ inline void stand_on(carrier *k, context *c) noexcept {
 [[noreturn]] COMITY_SHARED void exit_context(context *from, void (*fn)(context *, void *), void *arg) noexcept;
 
 // Ends `from` and goes on with the paused `to`, where after(arg) runs first; both may use or free `from` at once.
-[[noreturn]] void exit_to(context *from, context *to, arch::after_fn after = arch::comity_arch_nothing,
-                          void *arg = nullptr) noexcept;
+[[noreturn]] void exit_to(context *from, context *to, arch::after_fn after = nullptr, void *arg = nullptr) noexcept;
 
 // Ends `from` and starts fn(arg) on the fresh (or exited) context `to`, where after(after_arg) runs first.
 [[noreturn]] void exit_start(context *from, context *to, void (*fn)(void *), void *arg, arch::after_fn after,
                              void *after_arg) noexcept;
 
 // ---- From a transition context; its stack is given up.
-[[noreturn]] COMITY_SHARED void resume(carrier *k, context *to, arch::after_fn after = arch::comity_arch_nothing,
+[[noreturn]] COMITY_SHARED void resume(carrier *k, context *to, arch::after_fn after = nullptr,
                                        void *arg = nullptr) noexcept;
 // unit::run of a context's own unit.
 [[noreturn]] void resume_unit(unit *self, carrier *k) noexcept;

@@ -40,10 +40,10 @@ struct context_unit : unit {
     // A handler of Comity's is about to move it to another kernel thread, from within a call that it has interrupted:
     // what is to end that call cannot while it stands on top of this. Its own.
     bool is_moved = false;
-    // How many fork-join pairs are open on its stack; whoever runs on the context. Transition contexts, where there are
-    // to be none, begin below 0.
-    std::int32_t forks = 0;
-    bool is_in_fork() const noexcept { return forks > 0; }
+    // Is a fork-join pair open on its stack? Whoever runs on the context.
+    enum class open_forks : std::uint8_t { none, some, forbidden /* transition contexts */ };
+    open_forks forks = open_forks::none;
+    bool is_in_fork() const noexcept { return forks == open_forks::some; }
 };
 } // namespace comity::core
 

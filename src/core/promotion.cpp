@@ -86,9 +86,9 @@ void run_promoted(void *argument) {
     c->caught = *p->k.caught; // what is on its block already, now that it shares it with this thread's other contexts
     c->shares_tls = true;
     if (c->state == context_state::fresh)
-        switch_start(&p->ground, c, p->fn, p->arg, arch::comity_arch_nothing, nullptr);
+        switch_start(&p->ground, c, p->fn, p->arg);
     else
-        switch_to(&p->ground, c, arch::comity_arch_nothing, nullptr);
+        switch_to(&p->ground, c);
     sys::block_as_lent_threads();
     c->shares_tls = false;
     *p->k.caught = c->caught;
@@ -163,7 +163,7 @@ void demote(context *c, void (*then)(void *), void *arg) noexcept {
     p->fn = then;
     p->arg = arg;
     c->home = nullptr;
-    switch_to(c, &p->ground, arch::comity_arch_nothing, nullptr);
+    switch_to(c, &p->ground);
 }
 
 void leave_fault_handlers() noexcept {

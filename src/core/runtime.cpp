@@ -209,8 +209,6 @@ void start() {
     starting.unlock();
 }
 
-void native_moves(void *) {}
-
 } // namespace
 
 void leave_schedulers_in_children(bool (*leaves)(const carrier *k) noexcept) noexcept {
@@ -396,7 +394,7 @@ void sleep_at_home(carrier *k) noexcept {
     for (sched *s = native->owner; s && s != &base(); s = s->parent)
         s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
     if (native->owner) become(k, native->owner);
-    resume(k, native, native_moves, nullptr);
+    resume(k, native);
 }
 
 } // namespace comity::core

@@ -60,17 +60,18 @@ struct alignas(64) sched {
     // Its own cache line, for what stands above is read by every hart, and this is written whenever one comes or goes.
     // One word, so that "take one of the wanted and count it in" cannot miss an unregister (README.md, "Unregister's
     // wait"):
-    //   bits 0–31   harts in this scheduler and below it
-    //   bits 32–47  harts that it asked its parent for
-    //   bits 48–62  pins: short borrowings by somebody who holds no hart of it
-    //   bit  63     closing: the registrant waits for the last hart to leave
+    //   bits 0–14   pins: short borrowings by somebody who holds no hart of it; lowest, so that they count for nothing
+    //               where whole words are compared
+    //   bit  15     closing: the registrant waits for the last hart to leave
+    //   bits 16–47  harts in this scheduler and below it
+    //   bits 48–63  harts that it asked its parent for
     alignas(64) std::atomic<std::uint64_t> account;
 
-    static constexpr std::uint64_t one_hart = 1, one_wanted = std::uint64_t{1} << 32, one_pin = std::uint64_t{1} << 48,
-                                   closing = std::uint64_t{1} << 63;
-    static std::uint32_t harts_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a); }
-    static std::uint32_t wanted_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a >> 32) & 0xffff; }
-    static std::uint32_t pins_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a >> 48) & 0x7fff; }
+    static constexpr std::uint64_t one_pin = 1, closing = std::uint64_t{1} << 15, one_hart = std::uint64_t{1} << 16,
+                                   one_wanted = std::uint64_t{1} << 48;
+    static std::uint32_t harts_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a >> 16); }
+    static std::uint32_t wanted_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a >> 48); }
+    static std::uint32_t pins_of(std::uint64_t a) noexcept { return static_cast<std::uint32_t>(a) & 0x7fff; }
 
     bool registered() const noexcept { return magic == registered_magic; }
     // Takes one of the wanted harts: from then on it counts as granted. False: it wants none.

@@ -13,6 +13,7 @@ namespace comity {
 
 using core::carrier;
 using core::context;
+using open_forks = core::context_unit::open_forks;
 using pool::popped;
 using run_function_t = void (*)(unit *, carrier *) noexcept;
 using slot = unit_scheduler::slot;
@@ -21,14 +22,18 @@ namespace {
 
 // On the stack of whoever forked.
 struct second_half : unit {
-    enum class way : std::uint8_t {
+    // One of these, and perhaps:
+    enum way : std::uint16_t {
         usual,
         counted, // as a unit that was created
         opening, // the pair opened the scheduler
         refused, // nobody else may have it: it stands in no queue
     };
+    static constexpr std::uint16_t outermost = 4; // of those that are open on its context
     second_half(run_function_t run_half, void (*g)(void *), void *b) noexcept : fn(g), arg(b) { run = run_half; }
-    way how = way::usual;
+    std::uint16_t how = usual;
+    bool goes(way w) const noexcept { return (how & ~outermost) == w; }
+    void go(way w) noexcept { how = static_cast<std::uint16_t>((how & outermost) | w); }
     void (*fn)(void *);
     void *arg;
     end_word end;
@@ -36,7 +41,7 @@ struct second_half : unit {
 
 // The other hart has left the context for good.
 void finish(second_half *h, context *c, carrier *k) noexcept {
-    c->self.forks = 0;
+    c->self.forks = open_forks::none;
     give_back_context(c, 0, false, k);
     const unit_scheduler *s = work_of(k)->owner;
     const std::uintptr_t before = h->end.end(s->alone());
@@ -66,14 +71,19 @@ void run_half(unit *u, carrier *k) noexcept {
     context *c = take_plain_context(k);
     c->owner = work_of(k)->owner;
     c->runs = nullptr;
-    c->self.forks = 1; // for comity_thread_exit
+    c->self.forks = open_forks::some; // for comity_thread_exit
     core::call_from_transition(k, c, half_main, h);
     finish(h, c, k);
 }
 
 // ---- Begin. Each step ends with the next one: the usual case needs no frame.
 
-[[gnu::noinline]] void refuse(second_half *h) noexcept { h->how = second_half::way::refused; }
+[[gnu::always_inline]] inline void open_outermost(second_half *h, context *c) noexcept {
+    c->self.forks = open_forks::some;
+    h->how |= second_half::outermost;
+}
+
+[[gnu::noinline]] void refuse(second_half *h) noexcept { h->go(second_half::refused); }
 
 [[gnu::noinline, gnu::cold]] void call_help(unit_scheduler *s) noexcept { s->hooks->units->call_help(s); }
 
@@ -85,8 +95,8 @@ void run_half(unit *u, carrier *k) noexcept {
 // The deque is full, or closed. May switch.
 [[gnu::noinline]] void offer_slowly(second_half *h, slot *w) noexcept {
     if (w->owner->push(*w, h)) return;
-    if (h->how == second_half::way::counted) w->add_ended();
-    if (h->how == second_half::way::opening) end_default_scheduler(w->owner);
+    if (h->goes(second_half::counted)) w->add_ended();
+    if (h->goes(second_half::opening)) end_default_scheduler(w->owner);
     refuse(h);
 }
 
@@ -104,14 +114,16 @@ void run_half(unit *u, carrier *k) noexcept {
 [[gnu::noinline]] void offer_counted(second_half *h, slot *w, const context *c) noexcept {
     if (w->owner->registrant == c) {
         w->add_created();
-        h->how = second_half::way::counted;
+        h->go(second_half::counted);
     }
     offer_by(h, w, w->owner);
 }
 
 [[gnu::always_inline]] inline void offer(second_half *h, slot *w, context *c) noexcept {
-    if (++c->self.forks < 0) [[unlikely]] // on a transition context
-        return refuse(h);
+    if (!c->self.is_in_fork()) [[unlikely]] {
+        if (c->self.forks == open_forks::forbidden) return refuse(h);
+        open_outermost(h, c);
+    }
     unit_scheduler *s = w->owner;
     if (s->implicit) [[unlikely]]
         return offer_counted(h, w, c);
@@ -121,10 +133,10 @@ void run_half(unit *u, carrier *k) noexcept {
 // In a context with TLS of its own, or outside every scheduler of threads.
 [[gnu::noinline]] void offer_anywhere(second_half *h) noexcept {
     const carrier *k = core::current_carrier();
-    if (!(k && (work_of(k) || core::on_transition(k))) && open_default_scheduler()) h->how = second_half::way::opening;
+    if (!(k && (work_of(k) || core::on_transition(k))) && open_default_scheduler()) h->go(second_half::opening);
     context *c = core::adopt()->current;
     if (slot *w = work_of(c->on)) return offer(h, w, c);
-    ++c->self.forks;
+    if (c->self.forks == open_forks::none) open_outermost(h, c);
     refuse(h);
 }
 
@@ -151,16 +163,10 @@ int end_counted(second_half *h, slot *w) noexcept {
 
 // Another hart has the half, or it is an unusual one.
 [[gnu::noinline]] int end_slowly(second_half *h, slot *w) noexcept {
-    switch (h->how) {
-    case second_half::way::refused:
-        return 1;
-    case second_half::way::opening:
-        return end_opened(h, w);
-    case second_half::way::counted:
-        return end_counted(h, w);
-    case second_half::way::usual:
-        break;
-    }
+    if (h->how & second_half::outermost) core::current_context()->self.forks = open_forks::none;
+    if (h->goes(second_half::refused)) return 1;
+    if (h->goes(second_half::opening)) return end_opened(h, w);
+    if (h->goes(second_half::counted)) return end_counted(h, w);
     if (w->fresh.pop_if(h)) return 1;
     h->end.wait();
     return 0;
@@ -182,7 +188,7 @@ using namespace comity;
 
 extern "C" {
 
-void comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b) {
+COMITY_HOT void comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b) {
     static_assert(sizeof(second_half) <= sizeof(comity_fork_t));
     auto *h = new (fork) second_half(run_half, g, b);
     auto *w = static_cast<slot *>(core::work_at_hand());
@@ -191,13 +197,12 @@ void comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b) {
     offer(h, w, core::current_context());
 }
 
-int comity_fork_end(comity_fork_t *fork) {
+COMITY_HOT int comity_fork_end(comity_fork_t *fork) {
     auto *h = reinterpret_cast<second_half *>(fork);
-    --core::current_context()->self.forks;
     auto *w = static_cast<slot *>(core::work_at_hand());
     if (!w) [[unlikely]]
         return end_anywhere(h);
-    if (h->how != second_half::way::usual) [[unlikely]]
+    if (h->how != second_half::usual) [[unlikely]]
         return end_slowly(h, w);
     switch (w->fresh.try_pop_if(h)) {
     case popped::yes:

@@ -25,8 +25,6 @@ struct unit_hooks {
     bool (*push)(unit_scheduler *self, unit *u) noexcept;
     // There is a new unit, and harts that do not know of it.
     void (*call_help)(unit_scheduler *self) noexcept;
-    // Lets others run, if there are any. May switch.
-    void (*yield)(unit_scheduler *self, context *c) noexcept;
     // What the hart does next; on the transition context.
     void (*next)(unit_scheduler *self, carrier *k) noexcept;
     // `c` lets the context that runs `what` (context::runs) go on, and stands behind others. False: it is not among
@@ -142,8 +140,10 @@ struct unit_scheduler : core::sched {
     };
     slot *slots = nullptr; // one for each hart, and one for those who have none
     unsigned harts = 0;    // how many there are
-    // At most so many shall be in the scheduler and below it, at least 1; written by the scheduler's contexts.
-    std::atomic<unsigned> most{0};
+    // At most so many shall be in the scheduler and below it, at least 1; written by the scheduler's contexts. As the
+    // account of a scheduler that has them: what asked for one more is above, too.
+    std::atomic<std::uint64_t> full_account{0};
+    unsigned most() const noexcept { return harts_of(full_account.load(std::memory_order_relaxed)); }
     // Are units run in an order of the scheduler's, so that also what could go on at once waits its turn? A hint.
     std::atomic<bool> ordered{false};
     bool keeps_order() const noexcept { return ordered.load(std::memory_order_relaxed); }
@@ -188,9 +188,7 @@ struct unit_scheduler : core::sched {
     }
     // Not as many harts as may be are here, and none is wanted yet?
     bool could_use_harts() const noexcept {
-        // Without the pins; any wanted one makes it more than there are harts.
-        constexpr std::uint64_t to_top = std::uint64_t{1} << 16;
-        return account.load(std::memory_order_relaxed) * to_top < most.load(std::memory_order_relaxed) * to_top;
+        return account.load(std::memory_order_relaxed) < full_account.load(std::memory_order_relaxed);
     }
     // A unit that lives was created and has not ended; only a unit that lives, or the registrant, creates others. So
     // when the sum of those that ended, read first, equals the sum of those created, none lived in between. The
@@ -214,5 +212,8 @@ inline unit_scheduler::slot *work_of(const core::carrier *k) noexcept {
 // memory. Both may switch.
 unit_scheduler *open_default_scheduler() noexcept;
 void end_default_scheduler(unit_scheduler *s) noexcept;
+// `c`, which runs in it, lets others run, if there are any. Made by the scheduler layer, too; not one of the hooks,
+// since a call through those is a twentieth of the whole way. May switch.
+void yield_units(unit_scheduler *s, core::context *c) noexcept;
 
 } // namespace comity

@@ -24,7 +24,7 @@ bool work_stealing::goes_first(const unit *u, const context *creator) noexcept {
         was_away_for_long_.store(sys::ticks() - since > long_us * core::ticks_per_us(), std::memory_order_relaxed);
     const std::scoped_lock hold(work_of(creator->on)->lock);
     const policy *p = policy_.load(std::memory_order_relaxed);
-    const unsigned others = most.load(std::memory_order_relaxed) - 1;
+    const unsigned others = most() - 1;
     const unsigned each = was_away_for_long_.load(std::memory_order_relaxed) ? children_ahead : 1;
     return p && p->by_descent && p->by_descent->waiting() >= each * others;
 }
@@ -39,9 +39,8 @@ void work_stealing::gives_way(context *creator, unit *u) noexcept {
         unit *const who = executed_by(creator);
         order->add(own.hart, u, who, true);
         const bool early = creator->home && !alone() && was_away_for_long_.load(std::memory_order_relaxed);
-        waits = !affinity_of(creator) &&
-                (early ? order->line_up_early(own.hart, unit_of(creator), who, most.load(std::memory_order_relaxed) - 1)
-                       : order->line_up(own.hart, unit_of(creator), who, occasion::ready));
+        waits = !affinity_of(creator) && (early ? order->line_up_early(own.hart, unit_of(creator), who, most() - 1)
+                                                : order->line_up(own.hart, unit_of(creator), who, occasion::ready));
         if (waits) order->keep_for(own.hart);
         if (order->renews_at_creation) own.allowance.store(order->quota, std::memory_order_relaxed);
     } else {

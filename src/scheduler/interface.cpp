@@ -94,7 +94,7 @@ int comity_scheduler_get_info(comity_scheduler_info_t *info) {
     work_stealing *s = current_scheduler();
     if (!s) return EPERM;
     info->kind = s->kind();
-    info->most_harts = s->most.load(std::memory_order_relaxed);
+    info->most_harts = s->most();
     info->harts = core::sched::harts_of(s->account.load(std::memory_order_relaxed));
     return 0;
 }

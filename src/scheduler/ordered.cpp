@@ -253,7 +253,7 @@ void work_stealing::replace(policy *next) noexcept {
     }
     delete before; // nobody uses it: that takes a slot's lock
     settle(own);
-    call_harts(most.load(std::memory_order_relaxed)); // who looked at one order before and at the other one after this
+    call_harts(most()); // who looked at one order before and at the other one after this
 }
 
 // From the harts' own queues to the policy. What a hart puts into its deque at this moment it moves itself: settle.
@@ -353,7 +353,7 @@ void work_stealing::forget_all(unsigned living) noexcept {
 void work_stealing::set_most(unsigned n) noexcept {
     const unsigned to = n == 0 || n > harts ? harts : n;
     // Harts that left above the limit may have left something wanted of which the parent was not told.
-    if (most.exchange(to, std::memory_order_relaxed) < to) ask_for_harts(to);
+    if (full_account.exchange(to * one_hart, std::memory_order_relaxed) < to * one_hart) ask_for_harts(to);
 }
 
 } // namespace comity::scheduler

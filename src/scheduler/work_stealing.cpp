@@ -40,7 +40,6 @@ constexpr comity_sched_callbacks_t callbacks{nullptr,  on_unregister, on_request
 constexpr core::unit_hooks unit_callbacks{
     [](unit_scheduler *s, unit *u) noexcept { return as_own(s)->push_in_order(u); },
     [](unit_scheduler *s) noexcept { as_own(s)->call_help(); },
-    [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield(c); },
     [](unit_scheduler *s, carrier *k) noexcept { as_own(s)->next(k); },
     [](unit_scheduler *s, context *c, const void *what) noexcept { return as_own(s)->yield_to(c, what); },
     [](unit_scheduler *s, context *c) noexcept { as_own(s)->yield_to_fresh(c); },
@@ -115,7 +114,7 @@ work_stealing *work_stealing::open(policy *p) noexcept {
         if (p) slots[i].fresh.close();
     }
     s->harts = n;
-    s->most.store(n, std::memory_order_relaxed);
+    s->full_account.store(n * one_hart, std::memory_order_relaxed);
     s->slots = slots;
     s->victims_ = victims::make(n);
     core::register_sched(s, &scheduler::callbacks);
@@ -221,7 +220,7 @@ void work_stealing::call_harts(unsigned n) noexcept {
     if (has_searchers()) return;
     std::uint64_t a = account.load(std::memory_order_relaxed);
     if (wanted_of(a) != 0) return;
-    const std::uint32_t may = most.load(std::memory_order_relaxed), missing = harts_of(a) < may ? may - harts_of(a) : 1,
+    const std::uint32_t may = most(), missing = harts_of(a) < may ? may - harts_of(a) : 1,
                         wanted = n < missing ? n : missing;
     want(wanted);
     a = account.load(std::memory_order_relaxed); // all may have left before they could find it wanted
@@ -504,7 +503,7 @@ void work_stealing::leave_if_surplus(carrier *k) noexcept {
     if (k->adopted) return;
     slot &own = *work_of(k);
     leaves(own);
-    core::leave_surplus(k, most.load(std::memory_order_relaxed), has_queued());
+    core::leave_surplus(k, most(), has_queued());
     own.here.store(true, std::memory_order_relaxed);
 }
 
@@ -561,7 +560,7 @@ bool work_stealing::yield(context *c) noexcept {
         change_places(own, c);
         return true;
     }
-    return yield_to_shared(k, c, own);
+    return yield_to_shared(c, own);
 }
 
 // With one hart: the first goes on, and `c` stands behind the others; nobody takes it before it is off its stack.
@@ -572,7 +571,7 @@ void work_stealing::change_places(slot &own, context *c) noexcept {
     own.last = c;
     own.first = first->next;
     own.note_ready();
-    core::switch_to(c, first, core::arch::comity_arch_nothing, nullptr);
+    core::switch_to(c, first);
 }
 
 void work_stealing::yield_to_fresh(context *c) noexcept {
@@ -629,10 +628,10 @@ bool work_stealing::switch_to_started(slot &own, context *from, core::arch::afte
 }
 
 // Where others may take what is ready.
-bool work_stealing::yield_to_shared(carrier *k, context *c, slot &own) noexcept {
+[[gnu::noinline]] bool work_stealing::yield_to_shared(context *c, slot &own) noexcept {
     if (switch_to_started(own, c, put_back_yielded, c)) return true;
     const bool fresh = !own.fresh.empty();
-    if (!fresh && !has_work(k)) return false;
+    if (!fresh && !has_work(c->on)) return false;
     core::pause(c, fresh ? start_fresh_behind : yield_to_any, this);
     return true;
 }
@@ -672,5 +671,6 @@ void work_stealing::yield_to_any(context *c, void *self) {
 
 unit_scheduler *open_default_scheduler() noexcept { return scheduler::work_stealing::open(); }
 void end_default_scheduler(unit_scheduler *s) noexcept { static_cast<scheduler::work_stealing *>(s)->close(); }
+void yield_units(unit_scheduler *s, core::context *c) noexcept { static_cast<scheduler::work_stealing *>(s)->yield(c); }
 
 } // namespace comity

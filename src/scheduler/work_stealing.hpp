@@ -98,9 +98,7 @@ private:
     static void uncount_kept(slot &s, const context *c) noexcept;
     static void append(slot &s, context *first, context *last, unsigned n) noexcept;
     void leave_if_surplus(carrier *k) noexcept;
-    bool is_surplus() const noexcept {
-        return core::sched::harts_of(account.load(std::memory_order_relaxed)) > most.load(std::memory_order_relaxed);
-    }
+    bool is_surplus() const noexcept { return core::sched::harts_of(account.load(std::memory_order_relaxed)) > most(); }
 
     // With threads that have an affinity: affinity.cpp.
     context *line_up_kept(context *first, context *&last, unsigned &n) noexcept;
@@ -134,7 +132,9 @@ private:
     void move_unit(policy *to, slot &own, unit *u) noexcept;
     void call_harts(unsigned n) noexcept;
     bool switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept;
-    bool yield_to_shared(carrier *k, context *c, slot &own) noexcept;
+    bool yield_with_a_look(context *c, slot &own) noexcept;
+    bool yield_to_started(context *c, slot &own) noexcept;
+    bool yield_to_shared(context *c, slot &own) noexcept;
     bool has_beyond(carrier *k, const slot &own) noexcept;
     bool wait_for_work(carrier *k) noexcept;
     void wait_between_looks(slot &own) const noexcept;

@@ -45,7 +45,7 @@ int start(thread *t, context *creator) noexcept {
     int error = 0;
     if (!how(t).eager && !(t->c = take_context(t, creator->on, error))) return error;
     t->next = &creator->self;
-    core::switch_start(creator, own_context(t), start_first, t, core::arch::comity_arch_nothing, nullptr);
+    core::switch_start(creator, own_context(t), start_first, t);
     return 0;
 }
 

@@ -425,7 +425,7 @@ int comity_thread_detach(comity_thread_t *handle) {
 void comity_thread_yield(void) {
     const slot *w = work_here();
     context *c = core::current_context();
-    if (w && c->owner == w->owner) w->owner->hooks->units->yield(w->owner, c);
+    if (w && c->owner == w->owner) yield_units(w->owner, c);
 }
 
 void comity_thread_exit(void *result) {

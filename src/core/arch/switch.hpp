@@ -8,7 +8,8 @@ using entry_fn = void (*)(void *a, void *b);
 
 extern "C" {
 // Saves the caller's registers and stack pointer in *save, continues where `to` was saved, and there runs
-// after(arg) before the primitive that saved `to` returns: by then the old stack is free for others to run on.
+// after(arg), unless it is null, before the primitive that saved `to` returns: by then the old stack is free for others
+// to run on.
 void comity_arch_switch(void **save, void *to, after_fn after, void *arg) noexcept;
 
 // Saves the caller in *save and calls entry(a, b) on the stack that ends at stack_top (16-byte aligned). entry must not
@@ -33,11 +34,8 @@ void *comity_arch_call_here(void **save, void *(*fn)(void *), void *arg) noexcep
 // Calls entry(a, b) on the stack that ends at stack_top; the current stack's contents are dead.
 [[noreturn]] void comity_arch_jump_call(void *stack_top, entry_fn entry, void *a, void *b) noexcept;
 
-// Continues where `to` was saved and there runs after(arg); the current stack's contents are dead.
+// Continues where `to` was saved and there runs after(arg), unless it is null; the current stack's contents are dead.
 [[noreturn]] void comity_arch_resume(void *to, after_fn after, void *arg) noexcept;
-
-// An `after` that does nothing.
-void comity_arch_nothing(void *arg) noexcept;
 }
 
 } // namespace comity::core::arch

@@ -70,9 +70,11 @@ comity_arch_switch:
         str     x9, [x0]
         mov     sp, x1
         FRAME_RESTORE
+        cbz     x2, 1f
         mov     x0, x3
         mov     x16, x2                 /* x16: a tail call that BTI accepts */
         br      x16
+1:      ret
         .cfi_endproc
         .size   comity_arch_switch, .-comity_arch_switch
 
@@ -203,9 +205,11 @@ comity_arch_resume:
         hint    #34
         mov     sp, x0
         FRAME_RESTORE
+        cbz     x1, 1f
         mov     x0, x2
         mov     x16, x1
         br      x16
+1:      ret
         .cfi_endproc
         .size   comity_arch_resume, .-comity_arch_resume
 
@@ -223,18 +227,6 @@ comity_arch_leave:
         ret
         .cfi_endproc
         .size   comity_arch_leave, .-comity_arch_leave
-
-/* void comity_arch_nothing(void *) */
-        .globl  comity_arch_nothing
-        .hidden comity_arch_nothing
-        .type   comity_arch_nothing, %function
-        .p2align 4
-comity_arch_nothing:
-        .cfi_startproc
-        hint    #34
-        ret
-        .cfi_endproc
-        .size   comity_arch_nothing, .-comity_arch_nothing
 
 #endif
 

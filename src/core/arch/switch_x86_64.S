@@ -39,10 +39,11 @@
            is dearer. Its low six bits are status flags: each context has its own, since threads of the program are
            contexts, and numpy, say, asks for its flags after it has waited for Python's lock. Only the sixth, "inexact",
            is left as it is: nearly every operation sets it. `live`: the control words in force, as FRAME_SAVE stores
-           them. */
-#define FRAME_RESTORE(live) \
+           them, but MXCSR perhaps only by `store_mxcsr`. */
+#define FRAME_RESTORE(live, store_mxcsr) \
         cmpb    $0, comity_arch_loads_mxcsr(%rip); \
         jne     1f; \
+        store_mxcsr; \
         movl    live, %eax; \
         xorl    (%rsp), %eax; \
         testl   $0xffdf, %eax; \
@@ -96,9 +97,12 @@ comity_arch_switch:
         movq    %rsp, (%rdi)
         movq    %rsp, %r8
         movq    %rsi, %rsp
-        FRAME_RESTORE(0(%r8))
+        FRAME_RESTORE(0(%r8), )
+        testq   %rdx, %rdx
+        je      4f
         movq    %rcx, %rdi
         jmp     *%rdx                   /* returns to the caller of the saved switch */
+4:      ret
         .cfi_endproc
         .size   comity_arch_switch, .-comity_arch_switch
 
@@ -225,11 +229,13 @@ comity_arch_resume:
         .cfi_def_cfa rsp, 64
         endbr64
         movq    %rdi, %rsp
-        stmxcsr -8(%rsp)                /* below rsp: scratch */
-        fnstcw  -4(%rsp)
-        FRAME_RESTORE(-8(%rsp))
+        fnstcw  -4(%rsp)                /* below rsp: scratch */
+        FRAME_RESTORE(-8(%rsp), stmxcsr -8(%rsp))
+        testq   %rsi, %rsi
+        je      4f
         movq    %rdx, %rdi
         jmp     *%rsi
+4:      ret
         .cfi_endproc
         .size   comity_arch_resume, .-comity_arch_resume
 
@@ -247,18 +253,6 @@ comity_arch_leave:
         ret
         .cfi_endproc
         .size   comity_arch_leave, .-comity_arch_leave
-
-/* void comity_arch_nothing(void *) */
-        .globl  comity_arch_nothing
-        .hidden comity_arch_nothing
-        .type   comity_arch_nothing, @function
-        .p2align 4
-comity_arch_nothing:
-        .cfi_startproc
-        endbr64
-        ret
-        .cfi_endproc
-        .size   comity_arch_nothing, .-comity_arch_nothing
 
 #endif
 

@@ -86,7 +86,7 @@ COMITY_NEVER_INSTRUMENTED void end_kernel_thread(void *word, void *) {
 }
 
 COMITY_NEVER_INSTRUMENTED int come_back(void *argument) {
-    arch::comity_arch_resume(static_cast<donor *>(argument)->frame, arch::comity_arch_nothing, nullptr);
+    arch::comity_arch_resume(static_cast<donor *>(argument)->frame, nullptr, nullptr);
 }
 
 // From now on the C library signals the thread no more (its setuid does). It takes an id that is no kernel thread's,

@@ -19,7 +19,7 @@ COMITY_NEVER_INSTRUMENTED void visit_entry(void *a, void *) {
     v.fn(v);
     v.done = true;
     change_base(v, v.home_base);
-    arch::comity_arch_resume(v.home, arch::comity_arch_nothing, nullptr);
+    arch::comity_arch_resume(v.home, nullptr, nullptr);
 }
 
 } // namespace
@@ -33,12 +33,12 @@ COMITY_NEVER_INSTRUMENTED void enter(visit &v) noexcept {
 COMITY_NEVER_INSTRUMENTED void reenter(visit &v) noexcept {
     v.home_base = tls_base();
     change_base(v, v.block->base);
-    arch::comity_arch_switch(&v.home, v.self, arch::comity_arch_nothing, nullptr);
+    arch::comity_arch_switch(&v.home, v.self, nullptr, nullptr);
 }
 
 COMITY_NEVER_INSTRUMENTED void leave(visit &v) noexcept {
     change_base(v, v.home_base);
-    arch::comity_arch_switch(&v.self, v.home, arch::comity_arch_nothing, nullptr);
+    arch::comity_arch_switch(&v.self, v.home, nullptr, nullptr);
 }
 
 } // namespace comity::core

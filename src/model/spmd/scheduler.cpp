@@ -218,7 +218,7 @@ void team::finish(member *m) noexcept {
     if (!is_tree) [[unlikely]] // is subtracted at once, but only when the context is saved
         return core::pause(c, member_parks, this);
     if (const int rank = claim(k, !lingering); rank >= 0)
-        return switch_to_member(c, static_cast<unsigned>(rank), core::arch::comity_arch_nothing, nullptr);
+        return switch_to_member(c, static_cast<unsigned>(rank), nullptr, nullptr);
     // All that is missing are the ranks that ended here, and the master waits: then nobody else can finish the region.
     // It may have been displaced since it was asked first, but not since it waits.
     if (may_resume_master(k) &&
@@ -229,7 +229,7 @@ void team::finish(member *m) noexcept {
         return core::switch_to(
             c, master, [](void *t) { static_cast<team *>(t)->unfinished_.store(0, std::memory_order_relaxed); }, this);
     }
-    if (switch_to_ready(c, core::arch::comity_arch_nothing, nullptr)) return;
+    if (switch_to_ready(c, nullptr, nullptr)) return;
     core::pause(c, member_parks, this);
 }
 

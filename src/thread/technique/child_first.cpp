@@ -43,7 +43,7 @@ void returning_main(void *argument) noexcept {
 
 int start_by_switch(thread *t, context *parent) noexcept {
     t->next = &parent->self;
-    core::switch_start(parent, own_context(t), leaving_main, t, core::arch::comity_arch_nothing, nullptr);
+    core::switch_start(parent, own_context(t), leaving_main, t);
     return 0;
 }
 

@@ -12,7 +12,7 @@ template <bool eager> void run_by_switch(unit *u, core::carrier *k) noexcept {
 template <bool eager> void join_by_switch(thread *t, core::context *joiner) noexcept {
     core::context *c = get_context<eager>(t, joiner->on);
     t->join.take(joiner);
-    core::switch_start(joiner, c, run_and_leave, t, core::arch::comity_arch_nothing, nullptr);
+    core::switch_start(joiner, c, run_and_leave, t);
 }
 
 template void run_by_switch<true>(unit *, core::carrier *) noexcept;

@@ -17,7 +17,7 @@ void end_on_joiner(thread *t) noexcept;
     // comity_thread_exit leaves all handlers of exceptions, and those of the joiner are not the thread's; nor are the
     // exceptions that are on their way through it, or the forks that are open on it.
     const core::exception_state *e = core::caught_by(c);
-    if ((reinterpret_cast<std::uintptr_t>(e->caught) | e->uncaught | static_cast<std::uint32_t>(c->self.forks)) != 0)
+    if ((reinterpret_cast<std::uintptr_t>(e->caught) | e->uncaught | static_cast<unsigned>(c->self.forks)) != 0)
         return false;
     // ThreadSanitizer keeps a stack of calls of its own, which leave_joiner would upset. The frame's address, not a
     // variable's: AddressSanitizer would guard that in a frame that may be left without a return.
