@@ -10,7 +10,6 @@
 #include "sys/signals.hpp"
 
 #include <atomic>
-#include <csignal>
 
 namespace comity::core {
 
@@ -77,7 +76,7 @@ void on_fault(int signal, siginfo_t *info, void *frame) {
     if (!was_sent) find_whose(reinterpret_cast<std::uintptr_t>(info->si_addr), sys::interruption_at(frame).sp);
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
-    ::sigaction(signal, &usual, nullptr);
+    sys::set_signal_action(signal, &usual, nullptr);
     if (was_sent) sys::send_again(*info);
 }
 
@@ -87,12 +86,12 @@ void name_contexts_by(name_fn f) noexcept { namer.store(f, std::memory_order_rel
 
 void watch_for_overflow() noexcept {
     struct sigaction now {};
-    if (::sigaction(SIGSEGV, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL) return;
-    struct sigaction ours {};
+    if (!sys::set_signal_action(SIGSEGV, nullptr, &now) || (now.sa_flags & SA_SIGINFO) || now.sa_handler != SIG_DFL)
+        return;
+    struct sigaction ours {}; // blocks nothing else
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    ::sigemptyset(&ours.sa_mask);
-    ::sigaction(SIGSEGV, &ours, nullptr);
+    sys::set_signal_action(SIGSEGV, &ours, nullptr);
 }
 
 void *give_signal_stack(void *memory) noexcept {

@@ -159,7 +159,7 @@ void child_after_fork() {
 // Under comity run --stats: where nothing was counted, that is said, by the process that comity run became and none of
 // those that it starts.
 __attribute__((destructor)) void tell_of_no_use() {
-    if (started.load(std::memory_order_relaxed) || !std::getenv("COMITY_STATS")) return;
+    if (started.load(std::memory_order_relaxed) || !sys::environment_value("COMITY_STATS")) return;
     const sys::options &options = sys::get_options();
     if (options.stats && options.run_process == sys::process_id())
         sys::warn(

@@ -49,12 +49,8 @@ void run_programs_own(int signal, siginfo_t *info, void *frame) {
         programs_own.sa_handler(signal);
 }
 
-constinit own_function<int (*)(int, const struct sigaction *, struct sigaction *)> own_sigaction{"sigaction"};
 constinit own_function<int (*)(int, int *)> own_setcanceltype{"pthread_setcanceltype"};
-[[gnu::constructor]] void find_early() noexcept {
-    own_sigaction.find();
-    own_setcanceltype.find();
-}
+[[gnu::constructor]] void find_early() noexcept { own_setcanceltype.find(); }
 
 // A sanitizer that has a library of its own. Who is interrupted in it may hold its locks, so nothing instrumented can
 // be done there; who has interrupted him does so again.
@@ -93,12 +89,6 @@ void on_signal(int signal, siginfo_t *info, void *frame) {
     if (before != PTHREAD_CANCEL_DEFERRED) set_cancel_type(before, nullptr);
 }
 
-// Not the function that a preloaded object of ours may have put before it.
-auto real_sigaction() noexcept {
-    const auto f = own_sigaction.find();
-    return f ? f : ::sigaction;
-}
-
 bool install(struct sigaction &before) noexcept {
     struct sigaction ours {};
     ours.sa_sigaction = on_signal;
@@ -106,7 +96,7 @@ bool install(struct sigaction &before) noexcept {
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
     ::sigemptyset(&ours.sa_mask);
     *reinterpret_cast<std::uint64_t *>(&ours.sa_mask) = mask_of_lent_threads;
-    return real_sigaction()(SIGURG, &ours, &before) == 0;
+    return set_signal_action(SIGURG, &ours, &before);
 }
 
 constexpr std::size_t most_arguments = 6;
@@ -201,7 +191,7 @@ bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept
 }
 
 bool programs_action_on_interruptions(struct sigaction &action) noexcept {
-    if (real_sigaction()(SIGURG, nullptr, &action) != 0) return false;
+    if (!set_signal_action(SIGURG, nullptr, &action)) return false;
     if ((action.sa_flags & SA_SIGINFO) && action.sa_sigaction == on_signal) action = programs_own;
     return true;
 }

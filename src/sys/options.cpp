@@ -1,7 +1,6 @@
 #include "sys/options.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include <sys/auxv.h>
@@ -187,7 +186,7 @@ void complain(const option &row, const char *text, unsigned cores, report_functi
     report(row, line, data);
 }
 
-const char *from_environment(const char *variable, void *) { return std::getenv(variable); }
+const char *from_environment(const char *variable, void *) { return environment_value(variable); }
 const char *from_nowhere(const char *, void *) { return nullptr; }
 void report_on_standard_error(const option &, const char *complaint, void *) { warn("%s", complaint); }
 

@@ -1,7 +1,9 @@
 #include "sys/process.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <type_traits>
 
 #include "sys/c_library.hpp"
@@ -28,6 +30,13 @@ constinit own_function<int (*)(void (*)(), void (*)(), void (*)(), void *)> own_
 void once::run(void (*function)()) noexcept {
     const auto f = own_once.find();
     (f ? f : ::pthread_once)(&state_, function);
+}
+
+const char *environment_value(const char *name) noexcept {
+    const std::size_t length = std::strlen(name);
+    for (char **entry = ::environ; entry && *entry; ++entry)
+        if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') return *entry + length + 1;
+    return nullptr;
 }
 
 // A preloaded definition may keep other libraries' handlers back until ours are registered.

@@ -1,4 +1,5 @@
-// What the C library calls back in the life of a process and of its threads: once, at a fork, at a thread's end.
+// What the C library calls back in the life of a process and of its threads: once, at a fork, at a thread's end; and
+// the process' environment.
 #pragma once
 
 #include "sys/shared.hpp"
@@ -29,6 +30,10 @@ template <class Make> auto &made_once(Make) noexcept {
     making.run([] { new (memory) made(Make{}()); });
     return *std::launder(reinterpret_cast<made *>(memory));
 }
+
+// A variable of the environment, or null; not by getenv, which a preloaded object of ours may have put before the C
+// library's. Any thread, as getenv: while nobody changes the environment.
+const char *environment_value(const char *name) noexcept;
 
 // Calls `before` in the thread that forks, then `parent` or `child` in it. Any thread, once for each set; false: no
 // memory.

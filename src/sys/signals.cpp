@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/c_library.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/kernel_thread.hpp"
 
@@ -16,6 +17,9 @@ constexpr int c_library_cancel = 32, c_library_setxid = 33; // glibc's SIGCANCEL
 
 constexpr std::uint64_t never_blocked = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) |
                                         bit(SIGSYS) | bit(c_library_cancel) | bit(c_library_setxid);
+
+constinit own_function<int (*)(int, const struct sigaction *, struct sigaction *)> own_sigaction{"sigaction"};
+[[gnu::constructor]] void find_early() noexcept { own_sigaction.find(); }
 
 // The raw call: the C library's wrapper may be intercepted, and the kernel's mask is 64 bits.
 void set_mask(int how, const std::uint64_t *mask, std::uint64_t *before) noexcept {
@@ -47,6 +51,12 @@ void unblock_signal(int signal) noexcept { unblock_signals(bit(signal)); }
 void send_again(siginfo_t info) noexcept {
     const errno_kept kept;
     ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), kernel_thread_id(), info.si_signo, &info);
+}
+
+bool set_signal_action(int signal, const struct sigaction *to, struct sigaction *before) noexcept {
+    const errno_kept kept;
+    const auto f = own_sigaction.find();
+    return (f ? f : ::sigaction)(signal, to, before) == 0;
 }
 
 bool set_signal_stack(const stack_t *to, stack_t *before) noexcept {

@@ -1,4 +1,4 @@
-// Blocking signals for a while. Any thread; never switches; errno is kept.
+// Blocking signals for a while, and setting what they do. Any thread; never switches; errno is kept.
 #pragma once
 
 #include "sys/shared.hpp"
@@ -19,6 +19,9 @@ COMITY_SHARED void unblock_signal(int signal) noexcept;
 void unblock_signals(std::uint64_t mask) noexcept;
 // Sends the calling kernel thread the signal that it was sent. Any thread and signal handlers.
 void send_again(siginfo_t info) noexcept;
+// sigaction, by the C library's own function and not by one that a preloaded object of ours may have put before it.
+// False: the kernel refused.
+bool set_signal_action(int signal, const struct sigaction *to, struct sigaction *before) noexcept;
 // sigaltstack of the kernel thread: the C library's may be answered for the thread that the program knows. False: the
 // kernel refused.
 bool set_signal_stack(const stack_t *to, stack_t *before) noexcept;

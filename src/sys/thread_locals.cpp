@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
@@ -128,7 +127,7 @@ bool nothing_else_is_loaded() noexcept {
 
 // What an earlier constructor has loaded may be unloaded.
 void note_what_stays() noexcept {
-    const char *preloaded = std::getenv("LD_PRELOAD");
+    const char *preloaded = environment_value("LD_PRELOAD");
     if (!preloaded || !std::strstr(preloaded, "libcomity_")) return;
     last_for_good.store(static_cast<const link_map *>(last_loaded_if_all_came_with_program(preloaded)),
                         std::memory_order_release); // release[for-good]

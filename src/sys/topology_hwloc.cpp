@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #endif
 
+#include "sys/process.hpp"
+
 namespace comity::sys {
 namespace {
 
@@ -122,7 +124,7 @@ static bool is_single_threaded() noexcept {
 }
 
 std::unique_ptr<topology> read_hwloc(const cpu_set &allowed) noexcept {
-    const bool told = std::getenv(no_plugins::variable) != nullptr;
+    const bool told = environment_value(no_plugins::variable) != nullptr;
     hwloc h{};
     if ((!told && !is_single_threaded()) || !load_library(h)) return nullptr;
     if (told) return read(h, allowed);
