@@ -1,6 +1,8 @@
 // Reading the small text files of /proc and /sys without allocating.
 #pragma once
 
+#include "sys/shared.hpp"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -32,7 +34,7 @@ private:
 
 // Reads a whole number with nothing but blanks around it, `-` allowed. False, and `value` untouched, for anything else
 // and for what does not fit. Returns where reading stopped through `end` when that is given; then more may follow.
-bool read_number(const char *text, std::int64_t &value, const char **end = nullptr) noexcept;
+COMITY_SHARED bool read_number(const char *text, std::int64_t &value, const char **end = nullptr) noexcept;
 
 // The number that the first line of a file holds; false when the file or the number is missing.
 bool read_number_file(const char *path, std::int64_t &value) noexcept;

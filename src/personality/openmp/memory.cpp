@@ -7,6 +7,7 @@
 
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
+#include "sys/text_file.hpp"
 
 namespace comity::openmp {
 namespace {
@@ -285,10 +286,9 @@ bool parse_allocator(const char *text, std::uintptr_t &handle) noexcept {
         if (*text++ != separator || count == 8 || !take_name(traits_known, text, key) || *text++ != '=') return false;
         const bool named = key == atk_fb_data ? take_name(allocators, text, value) : take_name(values, text, value);
         if (!named) {
-            char *end;
-            value = std::strtoull(text, &end, 10);
-            if (end == text) return false;
-            text = end;
+            std::int64_t number;
+            if (!sys::read_number(text, number, &text) || number < 0) return false;
+            value = static_cast<std::uintptr_t>(number);
         }
         traits[count++] = {static_cast<int>(key), value};
     }

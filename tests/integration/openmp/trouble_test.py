@@ -89,6 +89,13 @@ class bad_values(unittest.TestCase):
             with self.subTest(value):
                 self.expect(re.escape(f'OMP_PROC_BIND="{value}": not true, false, or a list of '), OMP_PROC_BIND=value)
 
+    def test_traits_of_allocators(self):
+        for value in ("-1", "+1", "18446744073709551616", "99999999999999999999", "4096x", "x", ""):
+            with self.subTest(value):
+                allocator = f"omp_default_mem_space:pool_size={value}"
+                self.expect(re.escape(f'OMP_ALLOCATOR="{allocator}": not an allocator'), OMP_ALLOCATOR=allocator)
+        self.assertEqual(run(trouble, "crowd", OMP_ALLOCATOR="omp_default_mem_space:pool_size=4096,alignment=64").stderr, "")
+
     def test_others(self):
         for variable, value in (("OMP_DYNAMIC", "maybe"), ("OMP_NESTED", "2"), ("OMP_MAX_ACTIVE_LEVELS", "-1"),
                                 ("OMP_MAX_ACTIVE_LEVELS", "x"), ("OMP_THREAD_LIMIT", "0"), ("OMP_WAIT_POLICY", ""),
