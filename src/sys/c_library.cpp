@@ -1,11 +1,10 @@
 #include "sys/c_library.hpp"
 
-#include <cerrno>
-
 #include <dlfcn.h>
 #include <sched.h>
 #include <sys/auxv.h>
 
+#include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
 #include "sys/sanitized.hpp"
 
@@ -55,10 +54,8 @@ void *symbol_in(void *library, const char *name, const char *&error) noexcept {
 int current_cpu() noexcept { return ::sched_getcpu(); }
 
 unsigned long auxiliary_value(unsigned long type) noexcept {
-    const int kept = errno;
-    const unsigned long value = ::getauxval(type);
-    errno = kept;
-    return value;
+    const errno_kept kept;
+    return ::getauxval(type);
 }
 
 } // namespace comity::sys

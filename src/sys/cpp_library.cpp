@@ -1,11 +1,11 @@
 #include "sys/cpp_library.hpp"
 
+#include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
 #include "sys/own_memory.hpp"
 #include "sys/thread_locals.hpp"
 
 #include <atomic>
-#include <cerrno>
 #include <new>
 
 #include <dlfcn.h>
@@ -77,7 +77,7 @@ constinit std::atomic<const cpp_library *> found{nullptr};
 // Several threads may look at once: whoever waited here for another one might hold the dynamic linker's lock, which
 // that one waits for.
 [[gnu::noinline, gnu::cold]] const cpp_library &find() noexcept {
-    const int kept = errno;
+    const errno_kept kept;
     void *memory = allocate_own(sizeof(cpp_library));
     if (!memory) fatal("the C++ library", "no memory");
     auto *l = new (memory) cpp_library;
@@ -88,7 +88,6 @@ constinit std::atomic<const cpp_library *> found{nullptr};
         free_own(memory, sizeof(cpp_library));
         l = nullptr;
     }
-    errno = kept;
     return l ? *l : *first;
 }
 

@@ -6,13 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/errno_kept.hpp"
+
 namespace comity::sys {
 
 line_reader::line_reader(const char *path) noexcept : file_(-1) {
-    const int kept = errno;
+    const errno_kept kept;
     do file_ = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
     while (file_ < 0 && errno == EINTR);
-    errno = kept;
 }
 
 line_reader::~line_reader() {
@@ -21,11 +22,10 @@ line_reader::~line_reader() {
 
 bool line_reader::refill() noexcept {
     if (file_ < 0) return false;
-    const int kept = errno;
+    const errno_kept kept;
     ssize_t n = 0;
     do n = ::syscall(SYS_read, file_, chunk_, sizeof chunk_);
     while (n < 0 && errno == EINTR);
-    errno = kept;
     at_ = 0;
     filled_ = n > 0 ? static_cast<std::size_t>(n) : 0;
     return n > 0;

@@ -14,6 +14,7 @@
 #include "sys/c_library.hpp"
 #include "sys/clock.hpp"
 #include "sys/cpp_library.hpp"
+#include "sys/errno_kept.hpp"
 #include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
@@ -233,7 +234,7 @@ int start(donor *d) noexcept {
 void set_donor_start_hook(start_hook hook) noexcept { hook_for_start.store(hook, std::memory_order_relaxed); }
 
 tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
-    const int kept = errno;
+    const sys::errno_kept kept;
     error = ENOMEM;
     constexpr std::size_t for_sanitizer = tls_sanitized ? 160 * 1024 : 0;
     const std::size_t overhead = sys::kernel_thread_overhead() + room_below_donor() + for_sanitizer;
@@ -251,12 +252,10 @@ tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
     if (error != 0) {
         if (!d->on_call) sleepers.fetch_sub(1, std::memory_order_relaxed);
         sys::unmap_stack(carved.stack);
-        errno = kept;
         return nullptr;
     }
     await_start(d);
     tell_stack(d->stack.bottom, d->stack.size());
-    errno = kept;
     return d;
 }
 

@@ -12,6 +12,7 @@
 #include "core/tls/glibc_layout.hpp"
 #include "core/tls/provider.hpp"
 #include "core/tls/visit.hpp"
+#include "sys/errno_kept.hpp"
 
 namespace comity::core {
 namespace {
@@ -67,7 +68,7 @@ void call_on(tls_block *block, void (*function)()) noexcept {
 } // namespace
 
 tls_block *make_glibc_block(std::size_t stack_size, int &error) noexcept {
-    const int kept = errno;
+    const sys::errno_kept kept;
     error = EAGAIN;
     const glibc_layout *l = find_glibc_layout();
     if (!l) return nullptr;
@@ -79,7 +80,6 @@ tls_block *make_glibc_block(std::size_t stack_size, int &error) noexcept {
     b->storage = l->allocate_tls(nullptr);
     if (!b->storage) {
         sys::unmap_stack(carved.stack);
-        errno = kept;
         return nullptr;
     }
     b->base = reinterpret_cast<std::uintptr_t>(b->storage);
@@ -92,7 +92,6 @@ tls_block *make_glibc_block(std::size_t stack_size, int &error) noexcept {
         reinterpret_cast<context **>(reinterpret_cast<std::uintptr_t>(current_slot()) - tls_base() + b->base);
     fill_descriptor(*l, *b);
     call_on(b, l->ctype_init);
-    errno = kept;
     error = 0;
     return b;
 }
