@@ -5,6 +5,7 @@
 #include "core/runtime.hpp"
 #include "personality/argobots/registry.hpp"
 #include "personality/argobots/work.hpp"
+#include "sys/backoff.hpp"
 
 #include <new>
 #include <utility>
@@ -281,7 +282,7 @@ void streams::main_waits() noexcept {
 void streams::claim_main(carrier *k) noexcept {
     const std::uint32_t before = main_.exchange(main_runs, std::memory_order_acq_rel); // acq_rel[abt-main]
     if (before & main_posted)
-        while (!core::take_home(k)) sys::cpu_relax(); // whoever posted is a few instructions away
+        for (sys::backoff b; !core::take_home(k);) b.pause(); // whoever posted is a few instructions away
     main_direct_ = true;
 }
 

@@ -9,7 +9,7 @@
 #include "personality/openmp/nest_lock.hpp"
 #include "personality/openmp/thread.hpp"
 #include "personality/openmp/work_share.hpp"
-#include "sys/clock.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
@@ -77,7 +77,7 @@ struct code_name {
 [[noreturn]] void stop(const thread *t, const char *format, ...) noexcept __attribute__((format(printf, 2, 3)));
 void stop(const thread *t, const char *format, ...) noexcept {
     static std::atomic<bool> said{false};
-    while (said.exchange(true, std::memory_order_relaxed)) sys::cpu_relax();
+    while (said.exchange(true, std::memory_order_relaxed)) sys::yield_kernel_thread();
     char text[900];
     std::va_list values;
     va_start(values, format);
