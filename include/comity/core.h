@@ -101,7 +101,8 @@ COMITY_API int comity_hart_bind(int hart, const int *cpus, size_t n);
 
 /* Stores the CPUs on which the hart may run, at most `room` of them, in ascending order, and in `count` (NULL: not
  * wanted) how many there are: those that it is bound to, or all that the process may use. cpus may be NULL if room is
- * 0. Where: any thread. Never switches. Returns 0; EINVAL: no such hart, or no place; ERANGE: there are more. */
+ * 0: to ask only for their number. Where: any thread. Never switches. Returns 0; EINVAL: no such hart, or no place;
+ * ERANGE: there are more than `room`, unless cpus is NULL. */
 COMITY_API int comity_hart_cpus(int hart, int *cpus, size_t room, size_t *count);
 
 /* Where the hart is: what all its CPUs have in common. Where: any thread, context; needs 64 KiB of stack when it is the
@@ -126,7 +127,7 @@ COMITY_API int64_t comity_deadline_in(int64_t ns);
 /* Makes `sched` the child of the current scheduler and gives it the caller's hart; the calling context belongs to
  * `sched` until comity_sched_unregister. A thread that Comity did not make is adopted: it waits until a hart is free.
  * Where: any thread, context. May switch. Aborts: on a transition context; when `sched` is registered already;
- * when a callback is missing. */
+ * when a callback is missing (register_child and unregister_child may be NULL). */
 COMITY_API void comity_sched_register(comity_sched_t *sched, const comity_sched_callbacks_t *callbacks);
 
 /* Ends the current scheduler: waits until every other hart has been yielded, then makes its parent current again.
@@ -135,11 +136,13 @@ COMITY_API void comity_sched_register(comity_sched_t *sched, const comity_sched_
 COMITY_API void comity_sched_unregister(void);
 
 /* Tells the parent that the current scheduler could use `harts` more (>= 1; more than there are is cut).
- * Where: context, transition or update callback of the scheduler. Never switches. */
+ * Where: context, transition or update callback of the scheduler. Never switches. Aborts: when `harts` is less than 1;
+ * at the base scheduler, which has no parent. */
 COMITY_API void comity_sched_request(int harts);
 
 /* The same for a scheduler that need not be current, such as from an unblock callback on somebody else's hart. `sched`
- * must be registered and stay so during the call. Where: any thread. Never switches. */
+ * must be registered and stay so during the call. Where: any thread. Never switches. Aborts: as comity_sched_request.
+ */
 COMITY_API void comity_sched_request_for(comity_sched_t *sched, int harts);
 
 /* Grants the current hart to `child`, a child of the current scheduler: `child`'s enter callback runs next.
@@ -174,18 +177,19 @@ typedef struct comity_context_attr {
 COMITY_API int comity_context_init(comity_context_t **context, const comity_context_attr_t *attr);
 
 /* Frees a context that was never run, has exited, or stays paused for ever. Where: any thread, transition. Never
- * switches. Aborts: when it is running. */
+ * switches. Aborts: when it is running, or is that of a thread that Comity did not make. */
 COMITY_API void comity_context_fini(comity_context_t *context);
 
 /* Starts `fn(arg)` on a fresh or exited context, which then belongs to the current scheduler. `fn` must not return: it
- * ends with comity_context_exit. Where: transition. */
+ * ends with comity_context_exit. Where: transition. Aborts: when the context is in use: neither fresh nor exited. */
 COMITY_API COMITY_NORETURN void comity_context_run(comity_context_t *context, void (*fn)(void *arg), void *arg);
 
 /* Stops the calling context and runs `fn(context, arg)` on the transition context, when the context is already off its
  * stack and may be resumed elsewhere at once. Returns when somebody resumes the context. Where: context. Switches. */
 COMITY_API void comity_context_pause(void (*fn)(comity_context_t *self, void *arg), void *arg);
 
-/* Like pause, but the context ends: it can be run again or freed by `fn`. Where: context. */
+/* Like pause, but the context ends: it can be run again or freed by `fn`. Where: context. Aborts: on that of a thread
+ * that Comity did not make. */
 COMITY_API COMITY_NORETURN void comity_context_exit(void (*fn)(comity_context_t *self, void *arg), void *arg);
 
 /* Goes on with a paused context on the current hart. A context of an adopted thread runs only on that thread: if this

@@ -67,7 +67,7 @@ typedef struct comity_scheduler_attr {
     size_t pool_count;           /*   A unit that may run goes to the first one, or to the last one if it yielded. */
     const comity_scheduler_functions_t *functions; /* user: copied */
     void *arg;
-    size_t quota; /* space-efficient: how many bytes a thread may allocate until others may go first
+    size_t quota; /* space-efficient and DF deques: how many bytes a thread may allocate until others may go first
                    * (comity_scheduler_charge); 0: 50,000; SIZE_MAX: any number */
 } comity_scheduler_attr_t;
 
@@ -92,12 +92,13 @@ COMITY_API int comity_scheduler_set_harts(unsigned n);
 COMITY_API comity_scheduler_t *comity_scheduler_self(void);
 
 /* The calling thread is about to allocate so many bytes, or has freed so many. Under a space-efficient scheduler it has
- * a quota for each time that it gets a hart: when that is used up, it waits until it is the first again by the order;
- * for more than a quota at once it waits as if it had created a thread that does nothing for each quota in it. What it
- * frees it may allocate again. Others are not charged: under other kinds, in a stackless thread, and without a
- * scheduler both do nothing. Where: anywhere but a signal handler and a scheduler's callback. charge may switch, so not
- * while the caller holds a lock for which others spin, or wait in the kernel; credit never switches. An allocator may
- * charge whatever it allocates, for Comity itself, too. After Narlikar and Blelloch (1998), section 4. */
+ * a quota for each time that it gets a hart, under one of DF deques for each time that its hart takes work from all:
+ * when that is used up, it waits until it is the first again by the order; for more than a quota at once it waits as if
+ * it had created a thread that does nothing for each quota in it. What it frees it may allocate again. Others are not
+ * charged: under other kinds, in a stackless thread, and without a scheduler both do nothing. Where: anywhere but a
+ * signal handler and a scheduler's callback. charge may switch, so not while the caller holds a lock for which others
+ * spin, or wait in the kernel; credit never switches. An allocator may charge whatever it allocates, for Comity itself,
+ * too. After Narlikar and Blelloch (1998), section 4. */
 COMITY_API void comity_scheduler_charge(size_t bytes);
 COMITY_API void comity_scheduler_credit(size_t bytes);
 

@@ -196,8 +196,9 @@ COMITY_API int comity_thread_create_to(int hart, comity_thread_t **thread, const
  * joins and runs on its own stack, which happens to no thread that was created with an affinity. */
 COMITY_API int comity_thread_set_affinity(const int *harts, size_t n);
 /* Stores the harts that may run the thread, at most `room`, in ascending order, and in *count (NULL: not wanted) how
- * many there are; 0: it has no affinity. harts may be NULL if room is 0. Where: any thread; not while the thread
- * changes it. Never switches. Returns 0; EINVAL; ERANGE: there are more. */
+ * many there are; 0: it has no affinity. harts may be NULL if room is 0: to ask only for their number. Where:
+ * any thread; not while the thread changes it. Never switches. Returns 0; EINVAL; ERANGE: there are more than `room`,
+ * unless harts is NULL. */
 COMITY_API int comity_thread_affinity(const comity_thread_t *thread, int *harts, size_t room, size_t *count);
 
 /* The calling thread stops until somebody resumes it. A cancellation point. Where: thread. Switches. Returns 0; ENOMEM;

@@ -343,6 +343,14 @@ carrier *require_context(const char *call) noexcept {
     return k;
 }
 
+void request_for(const char *call, sched *child, int harts) noexcept {
+    if (harts < 1) comity::sys::fatal(call, "the number of harts must be at least 1");
+    if (child == &base()) comity::sys::fatal(call, "the base scheduler has no parent to ask");
+    const int most = comity_hart_count();
+    child->want(static_cast<std::uint32_t>(harts < most ? harts : most));
+    child->parent->callbacks->request(handle(child->parent), handle(child), harts);
+}
+
 } // namespace
 
 extern "C" {
@@ -377,17 +385,13 @@ void comity_sched_unregister(void) {
 }
 
 void comity_sched_request(int harts) {
-    carrier *k = require_hart("comity_sched_request");
-    comity_sched_request_for(handle(k->current_sched), harts);
+    const char *const call = "comity_sched_request";
+    carrier *k = require_hart(call);
+    request_for(call, k->current_sched, harts);
 }
 
 void comity_sched_request_for(comity_sched_t *s, int harts) {
-    sched *child = unwrap(s);
-    if (harts < 1) comity::sys::fatal("comity_sched_request", "the number of harts must be at least 1");
-    if (child == &base()) comity::sys::fatal("comity_sched_request", "the base scheduler has no parent to ask");
-    const int most = comity_hart_count();
-    child->want(static_cast<std::uint32_t>(harts < most ? harts : most));
-    child->parent->callbacks->request(handle(child->parent), s, harts);
+    request_for("comity_sched_request_for", unwrap(s), harts);
 }
 
 void comity_sched_enter(comity_sched_t *child) {
