@@ -18,7 +18,7 @@ COMITY_SHARED carrier *adopt() noexcept;
 COMITY_SHARED carrier *adopt_if_possible() noexcept;
 
 // Makes sure that the caller holds a hart: an adopted thread outside Comity waits for one. Returns its carrier.
-// leave_if_outside gives it up again when the native context belongs to no scheduler but the base.
+// leave_comity gives it up again when the native context belongs to no scheduler but the base.
 carrier *enter_comity() noexcept;
 void leave_comity(carrier *k) noexcept;
 

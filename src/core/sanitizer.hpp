@@ -120,7 +120,7 @@ public:
     void destroy() noexcept {}
     void enter(const void *bottom, std::size_t size) noexcept {
         if (!size_) bottom_ = bottom, size_ = size;
-        __sanitizer_start_switch_fiber(nullptr, bottom_, size_); // no fake stack is kept: see tests/README
+        __sanitizer_start_switch_fiber(nullptr, bottom_, size_); // no fake stack is kept
     }
     void entered() noexcept { __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr); }
 

@@ -97,7 +97,8 @@ struct unit_scheduler : core::sched {
         std::atomic<std::uint32_t> ready{0};             // how many; written under lock
         // How many of these have an affinity: not every hart may take them. Written under lock.
         std::atomic<std::uint32_t> kept{0};
-        // Is the hart in the scheduler or below it? Written by whoever holds the hart ("Affinity": README.md).
+        // Is the hart in the scheduler or below it? Written by whoever holds the hart ("Affinity":
+        // src/scheduler/README.md).
         std::atomic<bool> here{false};
 
         // The newest fresh unit, if this function runs it; else null, and it stays.

@@ -45,10 +45,10 @@ struct alignas(64) comity_thread : comity::unit {
     comity::end_word join;
     comity::core::context *c = nullptr; // where it runs, from its start; eager techniques: from its creation
 
-    // with_tls: it needs a full context. has_context: its technique is eager. is_special: it has its own TLS, or a
-    // stack size. unwinds: a cancellation point returns to it; drops_results: its result is not the program's (both by
-    // attr.unwinds). is_prepared: it was, and not launched yet. is_extended: `more` is there. is_tracked: its scheduler
-    // is to be told of its end.
+    // with_tls: it needs a full context. that_has_context: its technique is eager. that_is_special: it has its own TLS,
+    // or a stack size. that_unwinds: a cancellation point returns to it; that_drops_results: its result is not the
+    // program's (both by attr.unwinds). that_is_prepared: it was, and not launched yet. that_is_extended: `more` is
+    // there. that_is_tracked: its scheduler is to be told of its end.
     static constexpr unsigned with_tls = 1, that_has_context = 2, that_unwinds = 4, that_drops_results = 8,
                               that_is_prepared = 16, that_is_special = 32, that_is_extended = 64, that_is_tracked = 128;
     static constexpr unsigned prepared_marks(int unwinds) noexcept {

@@ -1,5 +1,5 @@
 // Waiting for input: src/core/input.cpp watch, tell, look and note_served, src/core/carrier.cpp sleep_at_input,
-// src/personality/pthread/threads/input.cpp wait_for_report. One waits twice, and his hart, which is idle then, and
+// src/personality/pthread/threads/input.cpp input_wait. One waits twice, and his hart, which is idle then, and
 // another one sleep for input in turns. And the timers' thread, which looks while nobody sleeps, stops as a sleeper
 // leaves.
 #include "checker.hpp"

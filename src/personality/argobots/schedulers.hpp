@@ -43,7 +43,7 @@ thread *pop_wait(pool *p, ABT_pool_context op, std::int64_t deadline) noexcept;
 // For those who look again and again: lets others run. May switch.
 void pass_time() noexcept;
 
-// From sched_config.cpp: the value for a key; false: there is none.
+// From config.cpp: the value for a key; false: there is none.
 bool read_config(ABT_sched_config config, int key, void *value) noexcept;
 
 } // namespace comity::abt

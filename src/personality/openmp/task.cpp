@@ -26,7 +26,8 @@ bool is_cancelled(const thread *t, const taskgroup *group) noexcept {
 
 // ---- Memory
 
-// Data that is too large for a pool, or aligned to more; before it the two words that free_far and task_of read.
+// Data that is too large for a pool, or aligned to more; before it two words: where the memory begins, which
+// free_task_and_more reads, and the task.
 void *allocate_far(std::size_t size, std::size_t alignment) noexcept {
     alignment = std::max(alignment, std::size_t{16});
     void *memory = nullptr;

@@ -1,5 +1,5 @@
 // When somebody has a turn whom those ahead of him in an order would keep waiting for ever, since they stop and go on
-// for ever. README.md, "Depth first", rule 10.
+// for ever. README.md, "Depth-first", rule 10.
 #pragma once
 
 #include "core/runtime.hpp"
