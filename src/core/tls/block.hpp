@@ -68,15 +68,17 @@ COMITY_SHARED bool keep_kernel_thread(tls_block *block) noexcept;
 // Is the donor asleep, or away? What fn wrote is then seen.
 bool donor_asleep(const tls_block *block) noexcept;
 
-// ---- For tests.
+// ---- The providers: for the functions above, and for tests.
 
 tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept;
 tls_block *make_glibc_block(std::size_t stack_size, int &error) noexcept;
+// Runs a context on a block of the provider. nullptr when all is well, else what is wrong.
+const char *tls_self_test(tls_provider provider) noexcept;
+
+// ---- For tests.
+
 // Replaces the start of a donor's kernel thread, to let it fail: returns an error number. nullptr: the real one.
 using start_hook = int (*)();
 void set_donor_start_hook(start_hook hook) noexcept;
-
-// Runs a context on a block of the provider. nullptr when all is well, else what is wrong.
-const char *tls_self_test(tls_provider provider) noexcept;
 
 } // namespace comity::core

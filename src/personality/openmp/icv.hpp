@@ -32,7 +32,8 @@ struct icvs {
     std::uintptr_t allocator = 1; // omp_default_mem_alloc
 };
 
-// What the environment said, read once when the library is loaded. Nobody writes it afterwards but where noted.
+// What the environment said: read when the library is loaded, and again at the first use of OpenMP if it has changed by
+// then (read_again). Nobody writes it afterwards but where noted.
 struct process_icvs {
     icvs initial; // what every initial thread starts with; omp_set_* called before its first region writes its own copy
 
@@ -46,9 +47,11 @@ struct process_icvs {
 
     bool inherits_modes = true; // KMP_INHERIT_FP_CONTROL
     bool cancellation = false;
-    bool careful = false; // with cancellation, or with a tool: tasks are not made and run the shortest way
+    // With cancellation, or with a tool: tasks are not made and run the shortest way. Written also where a tool is
+    // found.
+    bool careful = false;
     int max_task_priority = 0;
-    std::uint64_t stack_size = 0; // 0: the default
+    std::uint64_t stack_size = 0; // 0: the default. Written also by kmp_set_stacksize
     enum class wait : std::uint8_t { unset, active, passive } wait_policy = wait::unset;
     enum class library_kind : std::uint8_t { serial = 1, turnaround, throughput } library = library_kind::throughput;
     int spin_us = -1; // how long a hart without work and a waiting rank spin; -1: nobody said

@@ -22,7 +22,8 @@ struct unusable {
 // signal handler.
 bool read_places(const char *text, const sys::topology &machine, place_list &places, unusable &left_out);
 
-// What OMP_PLACES said, in order; empty: there are no places. Written once, before anybody asks.
+// What OMP_PLACES said, in order; empty: there are no places. Written when the variable is read
+// (environment.cpp), before anybody asks.
 const place_list &places() noexcept;
 void set_places(place_list list) noexcept;
 
