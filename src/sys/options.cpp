@@ -28,97 +28,94 @@ constexpr option table[] = {
      "How many harts there are, that is, how many computations run at the same time. More harts than cores are allowed; "
      "they only make sense in experiments.",
      false, "--harts N",
-     [](options &into, std::uint64_t n, const char *) { into.harts = static_cast<unsigned>(n); into.harts_given = true; }},
+     [](options &into, std::uint64_t n) { into.harts = static_cast<unsigned>(n); into.harts_given = true; }},
     {"COMITY_BIND", option_kind::choice, 0, 0, "none|cores|numa", "none: the kernel chooses, and changes its mind",
      "To what harts are bound: each to a core, in the machine's order (when there are more harts than cores, neighbours "
      "share one), or to a NUMA node, so that the nodes get as many harts as their share of the cores. Only cores that the "
      "process may use count. Bound harts look for work with their neighbours first.",
-     false, "--bind WHAT", [](options &into, std::uint64_t n, const char *) { into.bind = static_cast<bind_choice>(n); }},
+     false, "--bind WHAT", [](options &into, std::uint64_t n) { into.bind = static_cast<bind_choice>(n); }},
     {"COMITY_NESTED", option_kind::flag, 0, 1, "",
      "on under `comity run`, otherwise what the library that Comity stands in for does",
      "Whether parallel regions inside parallel regions run in parallel too.",
      false, "--no-nested",
-     [](options &into, std::uint64_t n, const char *) { into.nested = n != 0; into.nested_given = true; }},
+     [](options &into, std::uint64_t n) { into.nested = n != 0; into.nested_given = true; }},
     {"COMITY_OWN_REGIONS", option_kind::flag, 0, 1, "", "off",
      "Whether a shared library that asks OpenMP if it is in a parallel region is told only of regions that it opened itself. "
      "Libraries that are sequential inside a program's regions then use threads there, too.",
-     false, "--own-regions", [](options &into, std::uint64_t n, const char *) { into.own_regions = n != 0; }},
+     false, "--own-regions", [](options &into, std::uint64_t n) { into.own_regions = n != 0; }},
     {"COMITY_OMP_CHECK", option_kind::flag, 0, 1, "", "off",
      "Whether OpenMP looks for what the specification forbids: regions that may not be in each other, barriers that not all "
      "threads come to, locks that are set or unset wrongly. The first such thing ends the program with a line that names it.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.omp_check = n != 0; }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.omp_check = n != 0; }},
     {"COMITY_POSIX", option_kind::choice, 0, 0, "auto|off|on|0|1",
      "auto: on, but for a program that makes threads and is linked with no library that computes in parallel",
      "Whether `comity run` has the program's own threads (pthread_create, std::thread, Python's) run on the harts too, as "
      "user-level threads, so that they share the cores with such libraries. Else they stay the kernel's.",
      false, "--posix, --no-posix",
-     [](options &into, std::uint64_t n, const char *) {
+     [](options &into, std::uint64_t n) {
          into.posix = n == 0 ? posix_choice::automatic : n % 2 == 1 ? posix_choice::off : posix_choice::on;
      }},
     {"COMITY_POSIX_SCHEDULER", option_kind::choice, 0, 0, "space_efficient|df_deques|work_stealing|fifo|lifo",
      "space_efficient: as the program would run without threads, so that few live at once",
      "In which order such threads run. df_deques: nearly space_efficient, for sixteen cores and more.", false, nullptr,
-     [](options &into, std::uint64_t n, const char *) { into.order = static_cast<posix_order>(n); }},
+     [](options &into, std::uint64_t n) { into.order = static_cast<posix_order>(n); }},
     {"COMITY_POSIX_QUOTA", option_kind::size, 0, most_quota, "", "10000",
      "In the orders space_efficient and df_deques: how many bytes such a thread may allocate, in all by malloc and its like, from getting "
      "a hart until it waits for those that the program would run before it without threads. The less, the less memory, and "
      "the more switches. 0: any number.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.posix_quota = n; }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.posix_quota = n; }},
     {"COMITY_POSIX_SLICE_MS", option_kind::count, 0, 3'600'000, "", "20",
      "For how many milliseconds (rounded up to tens) such a thread computes while others wait for a hart, before it gives "
      "its hart to them and goes on on a kernel thread of its own, until it waits for something. 0: as long as it likes, but "
      "for a loop that seems to wait.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.slice_ms = static_cast<unsigned>(n); }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.slice_ms = static_cast<unsigned>(n); }},
     {"COMITY_STATS", option_kind::flag, 0, 1, "", "off",
      "Prints a summary on standard error when the program ends: harts, contexts made, switches, steals, blocks, hart "
      "grants, and the largest number of runnable kernel threads seen.",
-     false, "--stats", [](options &into, std::uint64_t n, const char *) { into.stats = n != 0; }},
+     false, "--stats", [](options &into, std::uint64_t n) { into.stats = n != 0; }},
     {"COMITY_VERBOSE", option_kind::flag, 0, 1, "", "off",
      "Says on standard error what Comity detected at its start and which libraries it serves.",
-     false, "--verbose", [](options &into, std::uint64_t n, const char *) { into.verbose = n != 0; }},
+     false, "--verbose", [](options &into, std::uint64_t n) { into.verbose = n != 0; }},
     {"COMITY_STACK_SIZE", option_kind::size, least_stack, most_stack, "",
      "the soft limit of `ulimit -s`, 8 MiB when there is none",
      "Size of the stacks on which the program's own code runs, where no other size is asked for: of threads with and "
      "without storage of their own, and of OpenMP's. Memory is used only as far as a stack is touched.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.stack_size = n; }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.stack_size = n; }},
     {"COMITY_SPIN_US", option_kind::count, 0, most_spin_us, "", "20",
      "For how many microseconds an idle hart looks for work, and a thread that has a hart waits at a condition variable, "
      "before its kernel thread goes to sleep; up to five times that while sleeps prove short. An idle hart looks for up to "
      "a hundred times that, at most two milliseconds, while the machine has cores to spare.",
      false, nullptr,
-     [](options &into, std::uint64_t n, const char *) { into.spin_us = static_cast<unsigned>(n); into.spin_given = true; }},
+     [](options &into, std::uint64_t n) { into.spin_us = static_cast<unsigned>(n); into.spin_given = true; }},
     {"COMITY_HOT_TEAMS", option_kind::flag, 0, 1, "", "on",
      "Whether the threads of a parallel region are kept for the next one, at every level of nesting. Off only makes sense in "
      "experiments.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.hot_teams = n != 0; }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.hot_teams = n != 0; }},
     {"COMITY_TEAM_TREE", option_kind::flag, 0, 1, "", "on",
      "Whether the threads of a parallel region are dealt out in halves when it starts and counted for each hart when it ends. "
      "Off they are taken and counted one by one, which only makes sense in experiments.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.team_tree = n != 0; }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.team_tree = n != 0; }},
     {"COMITY_STALL_MS", option_kind::count, 0, most_stall_ms, "", "50",
      "After how many milliseconds without progress a parallel region's threads that have no hart go on on kernel threads of "
      "their own: those that have one may be waiting for them in a loop of the program's. 0: never.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.stall_ms = static_cast<unsigned>(n); }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.stall_ms = static_cast<unsigned>(n); }},
     {"COMITY_TLS", option_kind::choice, 0, 0, "auto|donor|glibc", "auto: what the self-test at the start finds best",
      "Where the thread-local storage of full contexts comes from: `donor` borrows that of sleeping kernel threads, "
      "`glibc` takes it from the C library's allocator.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.tls = static_cast<tls_choice>(n); }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.tls = static_cast<tls_choice>(n); }},
     {"COMITY_TLS_THREADS", option_kind::count, 0, 1'000'000, "", "1000, or a quarter of what is allowed",
      "How many kernel threads sleep at most because their thread-local storage is borrowed. Further full contexts have a kernel "
      "thread only while they sleep in the kernel or have lost their hart; it is started for that.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.tls_threads = static_cast<unsigned>(n); }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.tls_threads = static_cast<unsigned>(n); }},
     {"COMITY_CHAOS", option_kind::count, 0, UINT64_MAX, "", "0: off",
      "Seed of the chaos scheduler for tests: random steals, delays and migrations, repeatable as far as the kernel allows.",
-     false, nullptr, [](options &into, std::uint64_t n, const char *) { into.chaos = n; }},
+     false, nullptr, [](options &into, std::uint64_t n) { into.chaos = n; }},
     {"COMITY_RUN", option_kind::flag, 0, 1, "", "off",
      "Tells the libraries that `comity run` started the program.",
-     true, nullptr, [](options &into, std::uint64_t n, const char *) { into.run = n != 0; }},
+     true, nullptr, [](options &into, std::uint64_t n) { into.run = n != 0; }},
     {"COMITY_RUN_PROCESS", option_kind::count, 0, INT32_MAX, "", "none",
      "The process that `comity run` became: with COMITY_STATS it says, too, that Comity was not used.",
-     true, nullptr, [](options &into, std::uint64_t n, const char *) { into.run_process = static_cast<int>(n); }},
-    {"COMITY_PRELOAD", option_kind::text, 0, 0, "a folder", "none",
-     "The folder of the drop-ins that `comity run` has preloaded.",
-     true, nullptr, [](options &into, std::uint64_t, const char *text) { format_text(into.preload, sizeof into.preload, "%s", text); }},
+     true, nullptr, [](options &into, std::uint64_t n) { into.run_process = static_cast<int>(n); }},
 };
 // clang-format on
 
@@ -209,9 +206,6 @@ bool parse_option(const option &row, const char *text, std::uint64_t &number) no
         number = static_cast<std::uint64_t>(position);
         return position >= 0;
     }
-    case option_kind::text:
-        number = 0;
-        return true;
     }
     return false;
 }
@@ -233,8 +227,6 @@ std::size_t describe_allowed(const option &row, char *buffer, std::size_t size) 
             length += format_text(buffer + length, size - length, *c == '|' ? ", " : "%c", *c);
         return length;
     }
-    case option_kind::text:
-        return format_text(buffer, size, "%s", row.values);
     }
     return 0;
 }
@@ -251,7 +243,7 @@ options parse_options(look_up_function look_up, report_function report, void *da
         if (!text || !*text) continue;
         std::uint64_t number = 0;
         if (parse_option(row, text, number))
-            row.apply(result, number, text);
+            row.apply(result, number);
         else
             complain(row, text, cores, report, data);
     }

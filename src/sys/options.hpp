@@ -42,8 +42,6 @@ struct options {
     bool team_tree = true;
     unsigned stall_ms = 0; // 0: nobody watches
     std::size_t stack_size = 0;
-    char preload[1024] = ""; // the folder of the drop-ins that `comity run` has preloaded; a copy: programs that
-                             // change their title overwrite the environment
 };
 
 // The options, read from the environment by the first call; what changes in the environment later is not seen. A value
@@ -63,7 +61,6 @@ enum class option_kind : std::uint8_t {
     size,   // bytes in [least, most]; K, M and G multiply by powers of 1024
     flag,   // 0 1, no yes, off on, false true
     choice, // one of the words of `values`
-    text,   // anything
 };
 
 // A row of the table.
@@ -71,13 +68,13 @@ struct option {
     const char *variable;
     option_kind kind;
     std::uint64_t least, most; // of counts and sizes, inclusive
-    const char *values;        // of choices: the words, parted by '|'; of others what they take, for the help
+    const char *values;        // of choices: the words, parted by '|'
     const char *standard;      // the default in words
     const char *help;          // one or more whole sentences
     bool internal;             // set by Comity's own tools, not by users
     const char *command_line;  // the same as an option of `comity run`, or nullptr
-    // Takes a value that is allowed: a number, a flag as 0 or 1, a choice's position; text comes as it stands.
-    void (*apply)(options &into, std::uint64_t number, const char *text);
+    // Takes a value that is allowed: a number, a flag as 0 or 1, a choice's position.
+    void (*apply)(options &into, std::uint64_t number);
 };
 
 struct option_table {

@@ -86,7 +86,6 @@ void set(const char *variable, const std::string &value) { ::setenv(variable, va
 void set_environment(const installation &here, bool posix) {
     set("LD_PRELOAD", preload_list(here, posix));
     set("COMITY_RUN", "1");
-    set("COMITY_PRELOAD", here.folder);
     if (std::getenv("COMITY_STATS")) set("COMITY_RUN_PROCESS", std::to_string(::getpid()));
 }
 
