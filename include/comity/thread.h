@@ -20,8 +20,7 @@ typedef struct comity_thread comity_thread_t;
 
 /* How a thread is made, switched and ended (table 3.1). Parent-first: the creator goes on, and the thread starts when a
  * hart comes to it. Child-first: the thread starts at once, and its creator waits where other harts may steal it. "-L"
- * and
- * "-E" have a stack from start to end only, the others from creation to join. All but stackless can wait anywhere. */
+ * and "-E" have a stack from start to end, the others from creation to join. All but stackless can wait anywhere. */
 typedef enum comity_technique {
     COMITY_TECHNIQUE_DEFAULT = 0, /* RoC-L */
     COMITY_TECHNIQUE_FULL = 1,    /* starts and ends by a switch (3.3.3): the best when nearly all wait */
@@ -32,7 +31,7 @@ typedef enum comity_technique {
     COMITY_TECHNIQUE_SS = 5, /* the same, and the scheduler's registers are not saved (3.4.2) */
     COMITY_TECHNIQUE_SS_L = 6,
     COMITY_TECHNIQUE_SC = 7,        /* on the scheduler's own stack, which it keeps when it is stopped (3.4.4); with the
-                                     * default        stack size and no storage of its own, else as SS-L */
+                                     * default stack size and no storage of its own, else as SS-L */
     COMITY_TECHNIQUE_STACKLESS = 8, /* a function call: it cannot wait, and aborts if it would have to (3.3.1) */
     COMITY_TECHNIQUE_C_FULL = 9,    /* child-first (3.3.4, 3.5) */
     COMITY_TECHNIQUE_C_FULL_E = 10,
@@ -49,7 +48,7 @@ typedef struct comity_thread_attr {
                         * least; 4 GiB or more: EINVAL. At most 2048 makes a small stack, without a guard:
                         * docs/threads.md, "Memory" */
     int own_tls;  /* 1: thread-local storage of its own, kept wherever it runs (errno, __thread, pthread_self). 0: that
-                   * of its carrier  of the moment, which is another one after anything that may switch; C++ exceptions
+                   * of its carrier of the moment, which is another one after anything that may switch; C++ exceptions
                    * are kept all the same. */
     int detached; /* 1: nobody joins it; its resources are freed when it ends */
     unsigned char priority; /* 0 … 255, the higher, the sooner, under a scheduler that goes by it */
