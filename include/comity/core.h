@@ -160,7 +160,7 @@ COMITY_API int comity_sched_reserve(comity_sched_t *child);
  * Where: transition. Aborts: at the base scheduler, which has no parent. */
 COMITY_API COMITY_NORETURN void comity_sched_yield(void);
 
-/* The current scheduler, or NULL when the caller runs under none. Where: anywhere. */
+/* The current scheduler, or NULL when the caller runs under none. Where: anywhere. Never switches. */
 COMITY_API comity_sched_t *comity_sched_current(void);
 
 /* ---- Contexts (table 5.1, §5.1.2) ------------------------------------------------------------------------------ */
@@ -205,10 +205,10 @@ COMITY_API COMITY_NORETURN void comity_context_block(comity_context_t *context);
  * switches. */
 COMITY_API void comity_context_unblock(comity_context_t *context);
 
-/* The calling context, or NULL on a thread that was never adopted. Where: anywhere. */
+/* The calling context, or NULL on a thread that was never adopted. Where: anywhere. Never switches. */
 COMITY_API comity_context_t *comity_context_self(void);
 
-/* Context-local state: one pointer for the scheduler that owns the context. Where: anywhere. */
+/* Context-local state: one pointer for the scheduler that owns the context. Where: anywhere. Never switch. */
 COMITY_API void comity_context_set_local(comity_context_t *context, void *local);
 COMITY_API void *comity_context_local(const comity_context_t *context);
 

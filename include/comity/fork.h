@@ -44,7 +44,8 @@ typedef struct comity_fork {
  * Where: as comity_fork_join. May switch only where it opens a scheduler. */
 COMITY_FORK_API void comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b);
 /* Returns 1 when nobody has taken g, and nobody will: the caller should call it; 0 when g has returned, on another hart
- * or, where comity_fork_begin opened a scheduler, in here. May switch. */
+ * or, where comity_fork_begin opened a scheduler, in here. Where: the context that called comity_fork_begin. May
+ * switch. */
 COMITY_FORK_API int comity_fork_end(comity_fork_t *fork);
 
 #ifdef __cplusplus

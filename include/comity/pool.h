@@ -124,6 +124,7 @@ COMITY_API int comity_pool_is_empty(const comity_pool_t *pool);
  * pools. While nobody else uses the pool. ENOTSUP. */
 COMITY_API int comity_pool_for_each(comity_pool_t *pool, void (*fn)(void *arg, comity_unit_t *unit), void *arg);
 
+/* What the pool was made with. Anybody. */
 COMITY_API comity_pool_access_t comity_pool_access(const comity_pool_t *pool);
 COMITY_API comity_pool_order_t comity_pool_order(const comity_pool_t *pool);
 /* One line for people: "pool 0x…: mpsc, fifo, 3 units". */

@@ -88,7 +88,8 @@ COMITY_API int comity_scheduler_replace(const comity_scheduler_attr_t *attr);
  * rises others come if there is work. Where: as replace. Never switches. Returns 0, or EPERM as replace. */
 COMITY_API int comity_scheduler_set_harts(unsigned n);
 
-/* The caller's scheduler of threads, or NULL. Valid until its end. Where: anywhere but a signal handler. */
+/* The caller's scheduler of threads, or NULL. Valid until its end. Where: anywhere but a signal handler.
+ * Never switches. */
 COMITY_API comity_scheduler_t *comity_scheduler_self(void);
 
 /* The calling thread is about to allocate so many bytes, or has freed so many. Under a space-efficient scheduler it has

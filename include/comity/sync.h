@@ -103,6 +103,7 @@ typedef struct comity_condition {
         { 0 }                                                                                                          \
     }
 
+/* Where: any. Never switch. */
 COMITY_API void comity_condition_init(comity_condition_t *condition);
 COMITY_API void comity_condition_fini(comity_condition_t *condition);
 /* Unlocks the mutex, waits for a signal, and locks it again. Where: any; the caller holds the mutex. May switch. */
@@ -131,6 +132,7 @@ typedef struct comity_semaphore {
 
 /* Returns 0, or EINVAL when the value is too large. Where: any. Never switches. */
 COMITY_API int comity_semaphore_init(comity_semaphore_t *semaphore, unsigned value);
+/* Where: any. Never switches. */
 COMITY_API void comity_semaphore_fini(comity_semaphore_t *semaphore);
 /* Waits until it is not 0, and takes one off. Where: any. May switch. */
 COMITY_API int comity_semaphore_wait(comity_semaphore_t *semaphore);
@@ -153,6 +155,7 @@ typedef struct comity_barrier {
 /* number: how many arrivals open it; no more contexts and threads may take part at a time. Returns 0, or EINVAL when it
  * is 0 or more than COMITY_BARRIER_MAX. Where: any. Never switches. */
 COMITY_API int comity_barrier_init(comity_barrier_t *barrier, unsigned number);
+/* Where: any. Never switches. */
 COMITY_API void comity_barrier_fini(comity_barrier_t *barrier);
 /* Arrives, and returns when the phase is over: 1 in the one who opened it, 0 in the others. Where: any. May switch.
  * Aborts, as arrive and drop do: when everybody has dropped out. */
@@ -177,6 +180,7 @@ typedef struct comity_latch {
         { 0 }                                                                                                          \
     }
 
+/* count: 0 to 2^32 - 1. Where: any. Never switch. */
 COMITY_API void comity_latch_init(comity_latch_t *latch, unsigned count);
 COMITY_API void comity_latch_fini(comity_latch_t *latch);
 /* Returns 0, or EINVAL when n is more than is left; then nothing changes. Where: any. Never switches. */
@@ -208,6 +212,7 @@ typedef struct comity_event {
         { 0 }                                                                                                          \
     }
 
+/* Where: any. Never switch. */
 COMITY_API void comity_event_init(comity_event_t *event);
 COMITY_API void comity_event_fini(comity_event_t *event);
 /* Where: any. Never switch (set: but for what continuations do). is_set: 1 or 0. */
@@ -242,7 +247,7 @@ COMITY_API void comity_once(comity_once_t *once, void (*fn)(void *arg), void *ar
  * when nobody has begun. */
 COMITY_API int comity_once_begin(comity_once_t *once);
 COMITY_API void comity_once_end(comity_once_t *once, int done);
-/* Needed only when the memory is used again. */
+/* Needed only when the memory is used again. Where: any. Never switches. */
 COMITY_API void comity_once_fini(comity_once_t *once);
 
 /* ---- Eventual: a value of up to `size` bytes that is set once, and then can be read by all. */
@@ -252,6 +257,7 @@ typedef struct comity_eventual {
 
 /* Returns 0 or ENOMEM. size may be 0. Where: any. Never switches. */
 COMITY_API int comity_eventual_init(comity_eventual_t *eventual, size_t size);
+/* Frees the value. Where: any. Never switches. */
 COMITY_API void comity_eventual_fini(comity_eventual_t *eventual);
 /* Copies `size` bytes, and wakes all. Returns 0; EINVAL when that is more than init was told; EALREADY when it is set.
  * Where: any. Never switches (but for what continuations do). */
@@ -278,6 +284,7 @@ typedef struct comity_future {
  * Returns 0, EINVAL when number is 0, or ENOMEM. Where: any. Never switches. */
 COMITY_API int comity_future_init(comity_future_t *future, unsigned number,
                                   void (*full)(void **values, unsigned number, void *arg), void *arg);
+/* Frees the places. Where: any. Never switches. */
 COMITY_API void comity_future_fini(comity_future_t *future);
 /* Puts a value into the next free place. Returns 0, or EALREADY when all are taken. Where: any. Never switches (but for
  * what `full` and continuations do). */
@@ -303,6 +310,8 @@ typedef struct comity_timer {
         { 0 }                                                                                                          \
     }
 
+/* As zero-initialised memory. Not while it has been started and not stopped. Where: any. Never
+ * switches. */
 COMITY_API void comity_timer_init(comity_timer_t *timer);
 /* Calls fn(arg) at `deadline` or soon after, and, if period is not 0, then every `period` nanoseconds; those that it is
  * too late for when the one before has returned are left out. The timer must be stopped before its memory goes, also
