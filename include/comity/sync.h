@@ -310,8 +310,7 @@ typedef struct comity_timer {
         { 0 }                                                                                                          \
     }
 
-/* As zero-initialised memory. Not while it has been started and not stopped. Where: any. Never
- * switches. */
+/* As zero-initialised memory. Not while it has been started and not stopped. Where: any. Never switches. */
 COMITY_API void comity_timer_init(comity_timer_t *timer);
 /* Calls fn(arg) at `deadline` or soon after, and, if period is not 0, then every `period` nanoseconds; those that it is
  * too late for when the one before has returned are left out. The timer must be stopped before its memory goes, also
