@@ -62,7 +62,7 @@ public:
     bool waited_for() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
     // Has the first of them waited for as long as this, or ten times as long if it is outside all regions, so that
     // ranks hardly wait for it? Any thread.
-    COMITY_SHARED bool waited_for_long(std::int64_t ns) noexcept;
+    bool waited_for_long(std::int64_t ns) noexcept;
     // What that was when it was asked last. Contexts that yield to each other for ever look busy, and keep their harts.
     bool is_starved() const noexcept { return starved_.load(std::memory_order_relaxed); }
     // Called by a thread that has waited for a hart for some milliseconds, again and again, and when a program's thread

@@ -25,7 +25,7 @@ public:
         return count_.load(std::memory_order_relaxed) > (is_listed(child) ? 1U : 0U);
     }
     // The child may have got what it wanted.
-    COMITY_SHARED void drop_if_content(sched *child) noexcept;
+    void drop_if_content(sched *child) noexcept;
     // Does a child want harts and have none?
     bool starves() noexcept { return !empty() && one_starves(); }
 
@@ -33,7 +33,7 @@ public:
     void before_fork() noexcept { lock_.lock(); }
     void after_fork() noexcept { lock_.unlock(); }
     // Instead of after_fork, in the child of the fork: an empty list, in which none of them stands.
-    COMITY_SHARED void drop_after_fork() noexcept;
+    void drop_after_fork() noexcept;
 
 private:
     static bool is_listed(const sched *child) noexcept { return child->listed.load(std::memory_order_relaxed); }

@@ -59,9 +59,9 @@ extern std::atomic<std::uint32_t> watched; // descriptors of which a report is d
 inline bool awaits_input() noexcept { return watched.load(std::memory_order_relaxed) != 0; }
 
 // Who waits for what has been reported is woken. True: there was something. Any thread without a lock; does not switch.
-COMITY_SHARED bool look_for_input() noexcept;
+bool look_for_input() noexcept;
 // The same for harts that spin: now and then, and only if no other hart does.
-COMITY_SHARED void look_in_others_stead() noexcept;
+void look_in_others_stead() noexcept;
 inline void look_for_input(unsigned turn) noexcept {
     if (awaits_input() && turn % 16 == 0) [[unlikely]]
         look_in_others_stead();

@@ -3,8 +3,6 @@
 // usual course. A program that has a handler of its own keeps it.
 #pragma once
 
-#include "sys/shared.hpp"
-
 namespace comity::core {
 
 struct context;
@@ -12,7 +10,7 @@ struct context;
 // The name of what runs on the context, or null. Called in a handler of SIGSEGV.
 using name_fn = const char *(*)(const context *c) noexcept;
 // From now on a report has the names that this function gives. Any thread.
-COMITY_SHARED void name_contexts_by(name_fn f) noexcept;
+void name_contexts_by(name_fn f) noexcept;
 
 // Installs the handler unless the program has one. At start.
 void watch_for_overflow() noexcept;

@@ -45,8 +45,8 @@ void visit_carriers(void (*visit)(carrier *k, void *argument), void *argument) n
 void chaos_seed(std::uint64_t seed) noexcept;
 
 // Counts the kernel threads that Comity has and that do not sleep in it.
-COMITY_SHARED void note_awake() noexcept;
-COMITY_SHARED void note_asleep() noexcept;
+void note_awake() noexcept;
+void note_asleep() noexcept;
 
 // CPU time of the workers. Any thread; a system call for each of them, under the lock of the carriers' list.
 std::int64_t workers_cpu_ns() noexcept;

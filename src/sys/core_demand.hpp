@@ -2,8 +2,6 @@
 // open from the start, since one that is opened for a moment takes the number that the program expects for its next.
 #pragma once
 
-#include "sys/shared.hpp"
-
 namespace comity::sys {
 
 // Once, before the program's threads can be many. Without it are_cores_short is true, and where it cannot be known: the
@@ -16,7 +14,7 @@ void watch_core_demand() noexcept;
 bool are_cores_short() noexcept;
 
 // How many cores too few there were for them, on the average over the last milliseconds; 0 where it cannot be told.
-COMITY_SHARED unsigned cores_missing_lately() noexcept;
+unsigned cores_missing_lately() noexcept;
 
 // are_cores_short by what /proc/loadavg says: three averages, then RUNNABLE/ALL. For the tests.
 bool are_more_runnable(const char *loadavg, unsigned cores) noexcept;

@@ -33,7 +33,7 @@ struct loaded_object {
 };
 COMITY_SHARED loaded_object loaded_object_around(const void *address) noexcept;
 // The same by the list alone.
-COMITY_SHARED loaded_object loaded_object_in_list(const void *address) noexcept;
+loaded_object loaded_object_in_list(const void *address) noexcept;
 
 // How the library's segment that the address is in may be used (PF_W and so on); 0: it is in none, or that cannot be
 // seen. As loaded_object_around.
