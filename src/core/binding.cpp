@@ -223,6 +223,9 @@ void binding_after_fork(carrier *survivor) noexcept {
     sys::set_thread_cpus(0, survivor->adopted ? survivor->bound->outside : sys::process_cpus());
 }
 
+namespace {
+
+// The CPUs on which the hart may run: its own set, or all that the process may use.
 sys::cpu_set cpus_of_hart(unsigned hart) noexcept {
     place *all = get_places();
     if (!all) return sys::process_cpus();
@@ -231,6 +234,8 @@ sys::cpu_set cpus_of_hart(unsigned hart) noexcept {
     all[hart].lock.unlock();
     return cpus;
 }
+
+} // namespace
 
 int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept {
     sys::machine(); // read before a lock is taken

@@ -61,8 +61,6 @@ void let_run_anywhere(sys::joinable_thread thread) noexcept;
 // program.
 void binding_after_fork(carrier *survivor) noexcept;
 
-// The CPUs on which the hart may run: its own set, or all that the process may use.
-sys::cpu_set cpus_of_hart(unsigned hart) noexcept;
 // Binds a hart; its carrier follows at once. An empty set: no longer bound. 0 or an error number.
 int bind_hart(unsigned hart, const sys::cpu_set &cpus) noexcept;
 

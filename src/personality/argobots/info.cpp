@@ -49,18 +49,18 @@ void print(std::FILE *fp, const pool *p, int indent) {
     if (size_of(const_cast<pool *>(p), size)) std::fprintf(fp, "%*ssize %zu\n", indent + 2, "", size);
 }
 
-void print(std::FILE *fp, const scheduler *d, int indent, bool with_pools) {
+void print(std::FILE *fp, const scheduler *d, int indent) {
     std::fprintf(fp, "%*sscheduler (%p): %s, %s, %d pools, event frequency %u\n", indent, "",
                  static_cast<const void *>(d), d->predefined ? d->random ? "RANDWS" : "predefined" : "user-defined",
                  d->automatic ? "automatic" : "not automatic", d->num_pools, d->frequency);
-    for (int i = 0; with_pools && i < d->num_pools; ++i) print(fp, d->pools[i], indent + 2);
+    for (int i = 0; i < d->num_pools; ++i) print(fp, d->pools[i], indent + 2);
 }
 
 void print(std::FILE *fp, const stream *s, bool with_scheduler) {
     std::fprintf(fp, "execution stream %d (%p): %s, %s\n", s->rank, static_cast<const void *>(s),
                  s->primary ? "primary" : "secondary",
                  s->state.load(std::memory_order_relaxed) == ABT_XSTREAM_STATE_RUNNING ? "RUNNING" : "TERMINATED");
-    if (with_scheduler) print(fp, s->main, 2, true);
+    if (with_scheduler) print(fp, s->main, 2);
 }
 
 void print(std::FILE *fp, thread *t) {
@@ -189,7 +189,7 @@ int ABT_info_print_xstream(FILE *fp, ABT_xstream h) {
 
 int ABT_info_print_sched(FILE *fp, ABT_sched h) {
     CHECK(h, ABT_ERR_INV_SCHED);
-    print(fp, of(h), 0, true);
+    print(fp, of(h), 0);
     return ABT_SUCCESS;
 }
 

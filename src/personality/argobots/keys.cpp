@@ -54,7 +54,7 @@ int set_value(thread *t, const key *k, void *value) noexcept {
     return ABT_SUCCESS;
 }
 
-void *get_value(thread *t, const key *k) noexcept {
+static void *get_value(thread *t, const key *k) noexcept {
     key_values *v = values_of(t, false);
     if (!v) return nullptr;
     void *is = nullptr;

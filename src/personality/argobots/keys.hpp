@@ -12,7 +12,6 @@ struct key {
 
 // ABT_SUCCESS or ABT_ERR_MEM.
 int set_value(thread *t, const key *k, void *value) noexcept;
-void *get_value(thread *t, const key *k) noexcept;
 // The work unit is freed: calls the destructors of what is not null.
 void destroy_values(thread *t) noexcept;
 

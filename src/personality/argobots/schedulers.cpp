@@ -238,7 +238,8 @@ void scheduler_ends(scheduler *d) noexcept {
 
 // ---- Stopping
 
-bool has_units(scheduler *d) noexcept {
+// Does it have anything to run, or anybody who will come back?
+static bool has_units(scheduler *d) noexcept {
     for (int i = 0; i < d->num_pools; ++i) {
         pool *p = d->pools[i];
         // `blocked` first: what is made ready goes into the pool before it is counted off there. In a pool that others

@@ -19,8 +19,6 @@ bool make_unit_of(scheduler *d, unit_kind kind) noexcept;
 // The work unit of a scheduler that stood in a pool has ended.
 void scheduler_ends(scheduler *d) noexcept;
 
-// Does it have anything to run, or anybody who will come back?
-bool has_units(scheduler *d) noexcept;
 bool has_to_stop(scheduler *d) noexcept;
 void ask(scheduler *d, std::uint32_t what) noexcept;
 

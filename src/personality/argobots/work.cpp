@@ -227,6 +227,8 @@ bool leave_to(thread *t, thread *to, core::arch::after_fn after, void *arg) noex
     return true;
 }
 
+static void after_end(void *t) noexcept { finish(static_cast<thread *>(t)); }
+
 void exit_to_parent(thread *t) noexcept {
     leave_to_parent(t, after_end, t);
     __builtin_unreachable();
@@ -274,6 +276,5 @@ void after_suspend(void *argument) noexcept {
     t->suspended.store(true, std::memory_order_relaxed);
     mark_blocked(t);
 }
-void after_end(void *t) noexcept { finish(static_cast<thread *>(t)); }
 
 } // namespace comity::abt

@@ -78,11 +78,10 @@ void push_stopped(thread *t, ABT_pool_context op) noexcept;
 // for the hart have it first.
 void pass_by(stream *s) noexcept;
 
-// `after` functions for a ULT that stops: it is ready, or blocked, or has ended.
+// `after` functions for a ULT that stops: it is ready, or blocked.
 void after_yield(void *t) noexcept;
 template <ABT_pool_context Op> void after_going(void *t) noexcept { push_stopped(static_cast<thread *>(t), Op); }
 void after_suspend(void *t) noexcept;
-void after_end(void *t) noexcept;
 
 // The ULT has stopped and waits. It goes on after make_ready.
 void mark_blocked(thread *t) noexcept;

@@ -70,29 +70,6 @@ placements *room_for(team *tm, unsigned ranks) noexcept {
     return tm->placed = more;
 }
 
-// Mostly it is as it was the last time.
-const placement *deal_to(team *tm, bind_policy policy, const placement &opener, unsigned ranks) noexcept {
-    placements *p = room_for(tm, ranks);
-    if (p->ranks != ranks || p->policy != policy || p->opener != opener) {
-        p->ranks = ranks;
-        p->policy = policy;
-        p->opener = opener;
-        static std::atomic<unsigned> deals{0};
-        p->deal = deals.fetch_add(1, std::memory_order_relaxed) + 1;
-        deal_places(policy, opener, number_of_places(), ranks, p->at);
-    }
-    return p->at;
-}
-
-void tell_contexts(const placement *at, unsigned ranks, spmd::team *contexts) noexcept {
-    unsigned few[64] = {};
-    unsigned *numbers = ranks <= 64 ? few : static_cast<unsigned *>(std::malloc(ranks * sizeof *numbers));
-    if (!numbers) sys::fatal("binding threads to places", "no memory for %u ranks", ranks);
-    for (unsigned i = 0; i < ranks; ++i) numbers[i] = static_cast<unsigned>(at[i].place + 1);
-    spmd::bind_ranks(contexts, numbers);
-    if (numbers != few) std::free(numbers);
-}
-
 // Consecutive ranks to consecutive places, from the opener's place on; where there are more ranks than places, as many
 // to each, but one more to the first ones.
 void deal_close(const placement &from, unsigned ranks, placement *out) noexcept {
@@ -124,6 +101,41 @@ void deal_spread(const placement &from, unsigned ranks, placement *out) noexcept
     }
 }
 
+// Deals `ranks` ranks to the partition of the thread that opens the region, whose place rank 0 keeps. For primary,
+// close, spread; `on` counts as close, everything else binds nobody and gives all of `places` places to each.
+void deal_places(bind_policy policy, const placement &opener, unsigned places, unsigned ranks,
+                 placement *out) noexcept {
+    placement from = opener;
+    if (from.place < 0 || from.count == 0) from = {0, 0, places};
+    const bool binds = policy != bind_policy::off && policy != bind_policy::unset && places != 0;
+    if (binds && policy == bind_policy::spread) return deal_spread(from, ranks, out);
+    if (binds && policy != bind_policy::primary) return deal_close(from, ranks, out);
+    for (unsigned i = 0; i < ranks; ++i) out[i] = binds ? from : placement{-1, 0, places};
+}
+
+// Mostly it is as it was the last time.
+const placement *deal_to(team *tm, bind_policy policy, const placement &opener, unsigned ranks) noexcept {
+    placements *p = room_for(tm, ranks);
+    if (p->ranks != ranks || p->policy != policy || p->opener != opener) {
+        p->ranks = ranks;
+        p->policy = policy;
+        p->opener = opener;
+        static std::atomic<unsigned> deals{0};
+        p->deal = deals.fetch_add(1, std::memory_order_relaxed) + 1;
+        deal_places(policy, opener, number_of_places(), ranks, p->at);
+    }
+    return p->at;
+}
+
+void tell_contexts(const placement *at, unsigned ranks, spmd::team *contexts) noexcept {
+    unsigned few[64] = {};
+    unsigned *numbers = ranks <= 64 ? few : static_cast<unsigned *>(std::malloc(ranks * sizeof *numbers));
+    if (!numbers) sys::fatal("binding threads to places", "no memory for %u ranks", ranks);
+    for (unsigned i = 0; i < ranks; ++i) numbers[i] = static_cast<unsigned>(at[i].place + 1);
+    spmd::bind_ranks(contexts, numbers);
+    if (numbers != few) std::free(numbers);
+}
+
 // An initial thread is bound when it is first asked where it is. Each to the next place, the program's first one to the
 // first.
 void place_root(thread *t) noexcept {
@@ -141,16 +153,6 @@ void place_root(thread *t) noexcept {
 }
 
 } // namespace
-
-void deal_places(bind_policy policy, const placement &opener, unsigned places, unsigned ranks,
-                 placement *out) noexcept {
-    placement from = opener;
-    if (from.place < 0 || from.count == 0) from = {0, 0, places};
-    const bool binds = policy != bind_policy::off && policy != bind_policy::unset && places != 0;
-    if (binds && policy == bind_policy::spread) return deal_spread(from, ranks, out);
-    if (binds && policy != bind_policy::primary) return deal_close(from, ranks, out);
-    for (unsigned i = 0; i < ranks; ++i) out[i] = binds ? from : placement{-1, 0, places};
-}
 
 placement placement_of(thread *t) noexcept {
     if (!process.binds) return everywhere();

@@ -18,10 +18,6 @@ struct placement {
     bool operator==(const placement &) const = default;
 };
 
-// Deals `ranks` ranks to the partition of the thread that opens the region, whose place rank 0 keeps. For primary,
-// close, spread; `on` counts as close, everything else binds nobody and gives all of `places` places to each.
-void deal_places(bind_policy policy, const placement &opener, unsigned places, unsigned ranks, placement *out) noexcept;
-
 // Where the thread is; an initial thread that binds is bound by the first call. Its own thread.
 placement placement_of(thread *t) noexcept;
 

@@ -418,6 +418,26 @@ void read_again() {
     read();
 }
 
+// What OMP_DISPLAY_ENV asks for, in the form of each library that something in the process is linked with. When the
+// library is loaded; and, if there was none such yet, at the first use, in gcc's form if there still is none.
+void display_environment_as_asked(bool is_in_use) noexcept {
+    static bool is_done = false; // first while the library is loaded, then in `refreshing`
+    const char *text = look_up_securely("OMP_DISPLAY_ENV");
+    if (!text || is_done) return;
+    bool show = false;
+    const bool verbose = whole(text).is("verbose");
+    if (!verbose && !to_flag(whole(text), show)) {
+        is_done = true;
+        sys::warn("OMP_DISPLAY_ENV=\"%s\": not true, false or verbose; using false", text);
+        return;
+    }
+    if (!verbose && !show) return;
+    const bool llvm = needs_llvm_openmp(), gcc = needs_gcc_openmp();
+    if (gcc || (is_in_use && !llvm)) display_environment(gcc_abi, verbose);
+    if (llvm) display_environment(llvm_abi, verbose);
+    is_done = gcc || llvm || is_in_use;
+}
+
 void use_first() noexcept {
     read_again();
     display_environment_as_asked(true);
@@ -442,24 +462,6 @@ __attribute__((constructor)) void read_at_start() noexcept {
 
 void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept {
     reader(into, look_up).read_all(nested);
-}
-
-void display_environment_as_asked(bool is_in_use) noexcept {
-    static bool is_done = false; // first while the library is loaded, then in `refreshing`
-    const char *text = look_up_securely("OMP_DISPLAY_ENV");
-    if (!text || is_done) return;
-    bool show = false;
-    const bool verbose = whole(text).is("verbose");
-    if (!verbose && !to_flag(whole(text), show)) {
-        is_done = true;
-        sys::warn("OMP_DISPLAY_ENV=\"%s\": not true, false or verbose; using false", text);
-        return;
-    }
-    if (!verbose && !show) return;
-    const bool llvm = needs_llvm_openmp(), gcc = needs_gcc_openmp();
-    if (gcc || (is_in_use && !llvm)) display_environment(gcc_abi, verbose);
-    if (llvm) display_environment(llvm_abi, verbose);
-    is_done = gcc || llvm || is_in_use;
 }
 
 void refresh_environment() noexcept { refreshing.run(use_first); }

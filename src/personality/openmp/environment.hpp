@@ -21,8 +21,4 @@ void refresh_environment() noexcept;
 // What OMP_DISPLAY_ENV and omp_display_env print, on standard error, in the form of the ABI's original.
 void display_environment(const abi_traits &abi, bool verbose) noexcept;
 
-// What OMP_DISPLAY_ENV asks for, in the form of each library that something in the process is linked with. When the
-// library is loaded; and, if there was none such yet, at the first use, in gcc's form if there still is none.
-void display_environment_as_asked(bool is_in_use) noexcept;
-
 } // namespace comity::openmp

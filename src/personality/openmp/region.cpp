@@ -311,9 +311,9 @@ unsigned left_of_limit(const thread *t) noexcept {
     return 1 + left_beside(busy_of(t).load(std::memory_order_relaxed), icv_of(t).thread_limit);
 }
 
-void begin_serial_region(thread *t, const abi_traits &abi) noexcept {
+void begin_serial_region(thread *t) noexcept {
     region r{nullptr, nullptr};
-    r.abi = &abi;
+    r.abi = &llvm_abi;
     team *tm = set_up(t, r, 1);
     tm->gather = false;
     if (process.binds) [[unlikely]]

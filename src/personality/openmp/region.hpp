@@ -48,9 +48,10 @@ void run_region(thread *t, const region &r) noexcept;
 // The same for regions whose number of ranks is settled (by ranks_for).
 void run_region(thread *t, const region &r, unsigned ranks) noexcept;
 
-// A region of one rank that its caller enters by one call and leaves by another: in between, the caller is that rank.
-void begin_serial_region(thread *t, const abi_traits &abi) noexcept; // never switches
-void end_serial_region(thread *t) noexcept; // by the rank; waits for its tasks, and may switch then
+// A region of one rank that its caller enters by one call and leaves by another, as LLVM's ABI has it: in between, the
+// caller is that rank.
+void begin_serial_region(thread *t) noexcept; // never switches
+void end_serial_region(thread *t) noexcept;   // by the rank; waits for its tasks, and may switch then
 
 // Waits until all ranks of the team are here and all its tasks are done. Runs tasks meanwhile. May switch.
 void barrier(thread *t) noexcept;

@@ -167,8 +167,6 @@ bool pauses(thread *t) noexcept;
 void pass_a_moment() noexcept;
 // Is there perhaps one? A look at what the team's ranks have queued.
 bool sees_tasks(const team *tm) noexcept;
-// Runs all that the rank itself has queued. Where no task is suspended. May switch.
-void run_own_tasks(thread *t) noexcept;
 // Returns when all of the team's tasks are done. By rank 0 when the other ranks are gone. May switch.
 void finish_tasks(thread *t) noexcept;
 // After that: returns when nobody outside the team is about to touch it.

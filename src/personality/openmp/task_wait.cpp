@@ -291,7 +291,8 @@ bool run_a_task(thread *t) noexcept {
     return what;
 }
 
-void run_own_tasks(thread *t) noexcept {
+// Runs all that the rank itself has queued. Where no task is suspended. May switch.
+static void run_own_tasks(thread *t) noexcept {
     while (task *what = pop_own(t)) run_task(t, what);
 }
 

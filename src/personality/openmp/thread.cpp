@@ -85,6 +85,31 @@ thread *new_root() noexcept {
     return &r->thread;
 }
 
+namespace {
+
+// A team as made by child_team, with all that hangs on it.
+void free_team(team *t) noexcept {
+    for (unsigned i = 0; i < t->capacity; ++i) {
+        if (t->threads[i]->child) free_team(t->threads[i]->child);
+        free_dependences(nullptr, &t->threads[i]->implicit);
+    }
+    for (unsigned i = 0; i < t->capacity; ++i) {
+        std::free(t->threads[i]->tool);
+        check::free_nesting(t->threads[i]);
+        std::free(t->threads[i]->call);
+        std::destroy_at(&t->threads[i]->tasks);
+    }
+    std::free(t->tool);
+    std::destroy_at(&t->tasks);
+    for (unsigned i = 0; i < t->chunks; ++i) std::free(t->chunk[i]);
+    std::free(t->threads);
+    free_placements(t);
+    free_ring(t);
+    std::free(t);
+}
+
+} // namespace
+
 void free_root(thread *t) noexcept {
     await_visitors(t->team); // who fulfilled the event of a detached task of the root's may still be on his way out
     free_league(t->team->own_league);
@@ -146,26 +171,6 @@ team *child_team(thread *parent, unsigned size) noexcept {
     }
     t->capacity += wanted;
     return t;
-}
-
-void free_team(team *t) noexcept {
-    for (unsigned i = 0; i < t->capacity; ++i) {
-        if (t->threads[i]->child) free_team(t->threads[i]->child);
-        free_dependences(nullptr, &t->threads[i]->implicit);
-    }
-    for (unsigned i = 0; i < t->capacity; ++i) {
-        std::free(t->threads[i]->tool);
-        check::free_nesting(t->threads[i]);
-        std::free(t->threads[i]->call);
-        std::destroy_at(&t->threads[i]->tasks);
-    }
-    std::free(t->tool);
-    std::destroy_at(&t->tasks);
-    for (unsigned i = 0; i < t->chunks; ++i) std::free(t->chunk[i]);
-    std::free(t->threads);
-    free_placements(t);
-    free_ring(t);
-    std::free(t);
 }
 
 unsigned hart_count() noexcept {

@@ -180,7 +180,5 @@ icvs &own_icv() noexcept;
 
 // The thread's hot team with at least `size` threads; aborts when there is no memory.
 team *child_team(thread *parent, unsigned size) noexcept;
-// A team as made by child_team, with all that hangs on it.
-void free_team(team *t) noexcept;
 
 } // namespace comity::openmp

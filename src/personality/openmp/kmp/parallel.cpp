@@ -107,7 +107,7 @@ COMITY_KMP void __kmpc_fork_call_if(const ident *, i32 count, microtask function
     (void)take_clauses(t);
     t->next_bind = 0;
     t->next_is_listed = false;
-    begin_serial_region(t, llvm_abi);
+    begin_serial_region(t);
     if (ompt::on()) ompt::serial_region_begins(self, COMITY_OMPT_HERE);
     run_microtask(&one.call);
     end_serial(self);
@@ -119,7 +119,7 @@ COMITY_KMP void __kmpc_serialized_parallel(const ident *, i32) noexcept {
     (void)take_clauses(t);
     t->next_bind = 0;
     t->next_is_listed = false;
-    begin_serial_region(t, llvm_abi);
+    begin_serial_region(t);
     if (ompt::on()) ompt::serial_region_begins(self, COMITY_OMPT_HERE);
 }
 COMITY_KMP void __kmpc_end_serialized_parallel(const ident *, i32) noexcept { end_serial(current()); }
