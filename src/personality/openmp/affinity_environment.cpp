@@ -1,6 +1,8 @@
 #include "personality/openmp/affinity_environment.hpp"
 
 #include "personality/openmp/binding.hpp"
+#include "personality/openmp/environment.hpp"
+#include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
 
 #include <algorithm>
@@ -90,10 +92,10 @@ int unit_of(const sys::processor &p, layer l) noexcept {
 }
 
 // The processor's unit of a layer, counted from 0 within the unit of the layer around it, as the machine has them.
-long ordinal(const sys::topology &machine, const sys::processor &p, layer l) noexcept {
+long ordinal(const sys::processor &p, layer l) noexcept {
     long n = 0;
     int last = -1;
-    for (const sys::processor &other : machine) {
+    for (const sys::processor &other : sys::machine()) {
         if (unit_of(other, around[l]) != unit_of(p, around[l]) || unit_of(other, l) == last) continue;
         last = unit_of(other, l);
         if (last == unit_of(p, l)) return n;
@@ -118,7 +120,41 @@ bool read_selection(cursor &text, selection (&selected)[layers]) noexcept {
     return true;
 }
 
+// The processors that KMP_HW_SUBSET leaves: "2s,4c@2,1t". False: it cannot be written so, or there are not as many.
+bool read_hardware_subset(const char *text, cpu_set &left) {
+    selection selected[layers];
+    cursor at(text);
+    do {
+        if (!read_selection(at, selected)) return false;
+    } while (at.sign(',') || at.sign('x') || at.sign('X'));
+    if (!at.at_end()) return false;
+    long most[layers] = {};
+    cpu_set found;
+    for (const sys::processor &p : sys::machine()) {
+        bool in = true;
+        for (unsigned l = 0; l < layers; ++l) {
+            const long n = ordinal(p, static_cast<layer>(l)), from = selected[l].from;
+            most[l] = std::max(most[l], n + 1);
+            in = in && n >= from && (selected[l].count == beyond || n < from + selected[l].count);
+        }
+        if (in) found.add(p.cpu);
+    }
+    for (unsigned l = 0; l < layers; ++l)
+        if (selected[l].said && selected[l].count != beyond && selected[l].from + selected[l].count > most[l])
+            return false;
+    left = found;
+    return !found.empty();
+}
+
 // ---- KMP_AFFINITY
+
+// What KMP_AFFINITY says.
+struct kmp_affinity {
+    enum class kind : std::uint8_t { not_said, none, disabled, compact, scatter, balanced, explicit_list };
+    kind type = kind::not_said;
+    place_list places;
+    unusable left_out; // of the proclist
+};
 
 struct affinity_words {
     kmp_affinity::kind type = kmp_affinity::kind::not_said;
@@ -215,7 +251,7 @@ bool read_words(cursor text, affinity_words &into) {
 
 // The processors in the order in which ranks get them. compact: neighbours get neighbours; a permutation makes that
 // many of the inner layers the outermost ones; scatter: all.
-std::vector<const sys::processor *> in_order(const sys::topology &machine, long permute) {
+std::vector<const sys::processor *> in_order(long permute) {
     constexpr unsigned levels = 3;
     constexpr layer level[levels] = {thread_layer, core, socket};
     struct keyed {
@@ -224,10 +260,10 @@ std::vector<const sys::processor *> in_order(const sys::topology &machine, long 
     };
     std::vector<keyed> all;
     const auto moved = static_cast<unsigned>(std::clamp(permute, 0L, long{levels}));
-    for (const sys::processor &p : machine) {
+    for (const sys::processor &p : sys::machine()) {
         keyed one{{}, &p};
         for (unsigned i = 0; i < levels; ++i)
-            one.key[i] = ordinal(machine, p, i < moved ? level[i] : level[levels - 1 - (i - moved)]);
+            one.key[i] = ordinal(p, i < moved ? level[i] : level[levels - 1 - (i - moved)]);
         all.push_back(one);
     }
     std::stable_sort(all.begin(), all.end(), [](const keyed &a, const keyed &b) { return a.key < b.key; });
@@ -236,23 +272,23 @@ std::vector<const sys::processor *> in_order(const sys::topology &machine, long 
     return order;
 }
 
-place_list places_in_order(const sys::topology &machine, const affinity_words &words) {
+place_list places_in_order(const affinity_words &words) {
     place_list list;
     const bool scatter = words.type == kmp_affinity::kind::scatter;
-    const auto order = in_order(machine, scatter ? 3 : words.permute);
+    const auto order = in_order(scatter ? 3 : words.permute);
     for (std::size_t i = 0; i < order.size(); ++i) {
         const sys::processor *p = order[(i + static_cast<std::size_t>(words.offset)) % order.size()];
         cpu_set place;
-        for (const sys::processor &other : machine)
+        for (const sys::processor &other : sys::machine())
             if (unit_of(other, words.granularity) == unit_of(*p, words.granularity)) place.add(other.cpu);
         if (std::find(list.begin(), list.end(), place) == list.end()) list.push_back(place);
     }
     return list;
 }
 
-cpu_set all_of(const sys::topology &machine) noexcept {
+cpu_set all_of() noexcept {
     cpu_set all;
-    for (const sys::processor &p : machine) all.add(p.cpu);
+    for (const sys::processor &p : sys::machine()) all.add(p.cpu);
     return all;
 }
 
@@ -272,11 +308,40 @@ unusable leave_out_what_is_not(place_list &list, const cpu_set &usable) {
     return left_out;
 }
 
+bool read_kmp_affinity(const char *text, kmp_affinity &found) {
+    using k = kmp_affinity::kind;
+    affinity_words words;
+    if (!read_words(cursor(text), words)) return false;
+    found.type = words.type;
+    if (words.type == k::explicit_list) {
+        found.places = std::move(words.listed);
+        found.left_out = leave_out_what_is_not(found.places, all_of());
+    } else if (words.type == k::compact || words.type == k::scatter || words.type == k::balanced) {
+        found.places = places_in_order(words);
+    }
+    return true;
+}
+
+// ---- GOMP_CPU_AFFINITY
+
+// "0 3 1-2 4-15:2": a place for each processor, but for those that the machine does not have, or the process may not
+// use.
+bool read_cpu_list(const char *text, place_list &places, unusable &left_out) {
+    cursor at(text);
+    std::vector<int> cpus;
+    do {
+        if (!read_range(at, cpus)) return false;
+    } while (at.sign(',') || !at.at_end());
+    for (const int cpu : cpus) places.emplace_back().add(cpu);
+    left_out = leave_out_what_is_not(places, all_of());
+    return true;
+}
+
 // ---- All together
 
 class affinity_reader {
 public:
-    affinity_reader(process_icvs &into, look_up_function look_up) : p_(into), look_up_(look_up) {}
+    explicit affinity_reader(process_icvs &into) : p_(into) {}
 
     void read() {
         teams();
@@ -292,19 +357,18 @@ public:
         if (p_.initial.bind == 0 && said) placed = false; // OMP_PROC_BIND=false
         if (placed && !said) p_.initial.bind = bind_of_list_;
         p_.binds = !disabled_ && p_.initial.bind != 0;
-        if (p_.binds && list.empty())
-            list = places_in_order(sys::machine(), {.granularity = thread_layer, .listed = {}});
+        if (p_.binds && list.empty()) list = places_in_order({.granularity = thread_layer, .listed = {}});
         if (subset) {
             keep_only(list, usable);
             if (p_.initial.num_threads == 0) p_.initial.num_threads = usable.count();
         }
         if (list.empty()) p_.binds = false;
-        if (!list.empty() || look_up_("OMP_PLACES")) set_places(std::move(list));
+        if (!list.empty() || look_up("OMP_PLACES")) set_places(std::move(list));
     }
 
 private:
     void complain(const char *variable, const char *allowed, const char *instead) noexcept {
-        sys::warn("%s=\"%s\": not %s; using %s", variable, look_up_(variable), allowed, instead);
+        sys::warn("%s=\"%s\": not %s; using %s", variable, look_up(variable), allowed, instead);
     }
 
     // Of a list of which a part cannot be used.
@@ -317,7 +381,7 @@ private:
     }
 
     void teams() noexcept {
-        const char *text = look_up_("KMP_TEAMS_PROC_BIND");
+        const char *text = look_up("KMP_TEAMS_PROC_BIND");
         if (!text) return;
         cursor at(text);
         const std::string_view word = at.word();
@@ -332,18 +396,18 @@ private:
     }
 
     bool hardware_subset(cpu_set &usable) {
-        const char *text = look_up_("KMP_HW_SUBSET");
+        const char *text = look_up("KMP_HW_SUBSET");
         if (!text) return false;
-        if (read_hardware_subset(text, sys::machine(), usable)) return true;
+        if (read_hardware_subset(text, usable)) return true;
         complain("KMP_HW_SUBSET", "a list such as 1s,4c,1t of what the machine has", "all of it");
         return false;
     }
 
     bool omp_places(place_list &list) {
-        const char *text = look_up_("OMP_PLACES");
+        const char *text = look_up("OMP_PLACES");
         if (!text) return false;
         unusable left_out;
-        if (!read_places(text, sys::machine(), list, left_out))
+        if (!read_places(text, list, left_out))
             complain("OMP_PLACES", "threads, cores, ll_caches, numa_domains or sockets, nor a list of places",
                      "no places");
         else if (list.empty())
@@ -354,10 +418,10 @@ private:
     }
 
     bool kmp(place_list &list) {
-        const char *text = look_up_("KMP_AFFINITY");
+        const char *text = look_up("KMP_AFFINITY");
         if (!text) return false;
         kmp_affinity found;
-        if (!read_kmp_affinity(text, sys::machine(), found)) {
+        if (!read_kmp_affinity(text, found)) {
             complain("KMP_AFFINITY",
                      "modifiers and compact, scatter, balanced, explicit with a proclist, none or disabled", "none");
             return false;
@@ -374,17 +438,17 @@ private:
 
     // The standard's variables.
     void tell_who_wins() {
-        const char *text = look_up_("KMP_AFFINITY");
+        const char *text = look_up("KMP_AFFINITY");
         kmp_affinity found;
-        if (text && (!read_kmp_affinity(text, sys::machine(), found) || !found.places.empty()))
+        if (text && (!read_kmp_affinity(text, found) || !found.places.empty()))
             sys::warn("KMP_AFFINITY=\"%s\": OMP_PLACES or OMP_PROC_BIND says where threads run; using that", text);
     }
 
     bool gomp(place_list &list) {
-        const char *text = look_up_("GOMP_CPU_AFFINITY");
+        const char *text = look_up("GOMP_CPU_AFFINITY");
         if (!text || disabled_) return false;
         unusable left_out;
-        if (!read_cpu_list(text, sys::machine(), list, left_out)) {
+        if (!read_cpu_list(text, list, left_out)) {
             complain("GOMP_CPU_AFFINITY", "a list of processors such as 0 3 4-15:2", "no places");
             return false;
         }
@@ -396,63 +460,12 @@ private:
     }
 
     process_icvs &p_;
-    look_up_function look_up_;
     bool disabled_ = false;
     std::uint8_t bind_of_list_ = 1;
 };
 
 } // namespace
 
-bool read_hardware_subset(const char *text, const sys::topology &machine, cpu_set &left) {
-    selection selected[layers];
-    cursor at(text);
-    do {
-        if (!read_selection(at, selected)) return false;
-    } while (at.sign(',') || at.sign('x') || at.sign('X'));
-    if (!at.at_end()) return false;
-    long most[layers] = {};
-    cpu_set found;
-    for (const sys::processor &p : machine) {
-        bool in = true;
-        for (unsigned l = 0; l < layers; ++l) {
-            const long n = ordinal(machine, p, static_cast<layer>(l)), from = selected[l].from;
-            most[l] = std::max(most[l], n + 1);
-            in = in && n >= from && (selected[l].count == beyond || n < from + selected[l].count);
-        }
-        if (in) found.add(p.cpu);
-    }
-    for (unsigned l = 0; l < layers; ++l)
-        if (selected[l].said && selected[l].count != beyond && selected[l].from + selected[l].count > most[l])
-            return false;
-    left = found;
-    return !found.empty();
-}
-
-bool read_kmp_affinity(const char *text, const sys::topology &machine, kmp_affinity &found) {
-    using k = kmp_affinity::kind;
-    affinity_words words;
-    if (!read_words(cursor(text), words)) return false;
-    found.type = words.type;
-    if (words.type == k::explicit_list) {
-        found.places = std::move(words.listed);
-        found.left_out = leave_out_what_is_not(found.places, all_of(machine));
-    } else if (words.type == k::compact || words.type == k::scatter || words.type == k::balanced) {
-        found.places = places_in_order(machine, words);
-    }
-    return true;
-}
-
-bool read_cpu_list(const char *text, const sys::topology &machine, place_list &places, unusable &left_out) {
-    cursor at(text);
-    std::vector<int> cpus;
-    do {
-        if (!read_range(at, cpus)) return false;
-    } while (at.sign(',') || !at.at_end());
-    for (const int cpu : cpus) places.emplace_back().add(cpu);
-    left_out = leave_out_what_is_not(places, all_of(machine));
-    return true;
-}
-
-void read_affinity(process_icvs &into, look_up_function look_up) noexcept { affinity_reader(into, look_up).read(); }
+void read_affinity(process_icvs &into) noexcept { affinity_reader(into).read(); }
 
 } // namespace comity::openmp

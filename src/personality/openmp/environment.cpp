@@ -69,14 +69,16 @@ bool to_flag(word w, bool &flag) noexcept {
     return true;
 }
 
+// Reads the variables. A value that is not allowed gives one line on standard error and counts as not given. `nested`:
+// whether regions within regions are parallel when nothing is said.
 class reader {
 public:
-    reader(process_icvs &into, look_up_function look_up) noexcept : p_(into), look_up_(look_up) {}
+    explicit reader(process_icvs &into) noexcept : p_(into) {}
     void read_all(bool nested) noexcept;
 
 private:
     void complain(const char *variable, const char *allowed, const char *instead) noexcept {
-        sys::warn("%s=\"%s\": not %s; using %s", variable, look_up_(variable), allowed, instead);
+        sys::warn("%s=\"%s\": not %s; using %s", variable, look_up(variable), allowed, instead);
     }
 
     template <class T> bool number(const char *variable, long least, long most, T &into, const char *instead) noexcept;
@@ -94,12 +96,11 @@ private:
     void others() noexcept;
 
     process_icvs &p_;
-    look_up_function look_up_;
 };
 
 template <class T>
 bool reader::number(const char *variable, long least, long most, T &into, const char *instead) noexcept {
-    const char *text = look_up_(variable);
+    const char *text = look_up(variable);
     if (!text) return false;
     long value;
     if (to_number(whole(text), least, most, value)) {
@@ -113,7 +114,7 @@ bool reader::number(const char *variable, long least, long most, T &into, const 
 }
 
 bool reader::flag(const char *variable, bool &into) noexcept {
-    const char *text = look_up_(variable);
+    const char *text = look_up(variable);
     if (!text) return false;
     if (to_flag(whole(text), into)) return true;
     complain(variable, "true or false", into ? "true" : "false");
@@ -121,7 +122,7 @@ bool reader::flag(const char *variable, bool &into) noexcept {
 }
 
 template <class F> bool reader::list(const char *variable, const char *allowed, const char *instead, F one) noexcept {
-    const char *text = look_up_(variable);
+    const char *text = look_up(variable);
     if (!text) return false;
     for (const char *begin = text;;) {
         const char *comma = std::strchr(begin, ',');
@@ -149,7 +150,7 @@ void reader::num_threads() noexcept {
     };
     if (!list("OMP_NUM_THREADS", "a list of whole numbers from 1", "as many threads as there are harts", one)) return;
     if (cut)
-        sys::warn("OMP_NUM_THREADS=\"%s\": a region can have %u threads; using that", look_up_("OMP_NUM_THREADS"),
+        sys::warn("OMP_NUM_THREADS=\"%s\": a region can have %u threads; using that", look_up("OMP_NUM_THREADS"),
                   most_ranks);
     std::memcpy(p_.num_threads, values, listed * sizeof *values);
     p_.num_threads_listed = listed;
@@ -159,7 +160,7 @@ void reader::num_threads() noexcept {
 // [monotonic: | nonmonotonic:] kind [, chunk]
 void reader::schedule() noexcept {
     static constexpr const char *names[] = {"", "static", "dynamic", "guided", "auto"};
-    const char *text = look_up_("OMP_SCHEDULE");
+    const char *text = look_up("OMP_SCHEDULE");
     if (!text) return;
     const char *colon = std::strchr(text, ':');
     bool good = true, monotonic = false;
@@ -190,7 +191,7 @@ void reader::schedule() noexcept {
 
 void reader::proc_bind() noexcept {
     bool flag_value;
-    const char *text = look_up_("OMP_PROC_BIND");
+    const char *text = look_up("OMP_PROC_BIND");
     if (text && to_flag(whole(text), flag_value)) {
         p_.initial.bind = p_.bind[0] = flag_value;
         p_.bind_listed = 1;
@@ -224,7 +225,7 @@ void reader::levels(bool nested) noexcept {
     p_.initial.max_active_levels = asked ? most_levels : 1;
     const char *instead = asked ? "255" : "1";
     long most;
-    if (const char *text = look_up_("OMP_MAX_ACTIVE_LEVELS")) {
+    if (const char *text = look_up("OMP_MAX_ACTIVE_LEVELS")) {
         if (to_number(whole(text), 0, LONG_MAX, most))
             p_.initial.max_active_levels =
                 static_cast<std::uint8_t>(most < long{most_levels} ? most : long{most_levels});
@@ -252,7 +253,7 @@ bool to_stack_size(word w, std::uint64_t &bytes) noexcept {
 // The first that is right counts.
 void reader::stack_size() noexcept {
     for (const char *variable : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
-        const char *text = look_up_(variable);
+        const char *text = look_up(variable);
         if (!text) continue;
         std::uint64_t bytes;
         if (to_stack_size(whole(text), bytes)) {
@@ -265,7 +266,7 @@ void reader::stack_size() noexcept {
 
 // In milliseconds, or with ms or us; or infinite.
 void reader::blocktime() noexcept {
-    const char *text = look_up_("KMP_BLOCKTIME");
+    const char *text = look_up("KMP_BLOCKTIME");
     if (!text) return;
     word w = whole(text);
     long scale = 1000, value;
@@ -287,7 +288,7 @@ void reader::blocktime() noexcept {
 // time, by libgomp's own estimate of 100 looks in a microsecond.
 void reader::spin_count() noexcept {
     constexpr long looks_per_us = 100;
-    const char *text = look_up_("GOMP_SPINCOUNT");
+    const char *text = look_up("GOMP_SPINCOUNT");
     if (!text) return;
     static constexpr char units[] = "kmgt";
     word w = whole(text);
@@ -306,7 +307,7 @@ void reader::spin_count() noexcept {
 
 // serial: one thread; turnaround: the machine is ours, so waiting threads spin; throughput: what holds anyway.
 void reader::library() noexcept {
-    const char *text = look_up_("KMP_LIBRARY");
+    const char *text = look_up("KMP_LIBRARY");
     if (!text) return;
     const word w = whole(text);
     if (w.is("serial")) {
@@ -334,7 +335,7 @@ void reader::others() noexcept {
     if (number("OMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, value, "no limit"))
         p_.teams_thread_limit.store(value, std::memory_order_relaxed);
 
-    if (const char *text = look_up_("OMP_WAIT_POLICY")) {
+    if (const char *text = look_up("OMP_WAIT_POLICY")) {
         const word w = whole(text);
         if (w.is("active"))
             p_.wait_policy = process_icvs::wait::active;
@@ -348,7 +349,7 @@ void reader::others() noexcept {
     spin_count();
     blocktime();
     library();
-    if (const char *text = look_up_("OMP_AFFINITY_FORMAT")) set_affinity_format(text, std::strlen(text));
+    if (const char *text = look_up("OMP_AFFINITY_FORMAT")) set_affinity_format(text, std::strlen(text));
 }
 
 void reader::read_all(bool nested) noexcept {
@@ -358,11 +359,8 @@ void reader::read_all(bool nested) noexcept {
     schedule();
     stack_size();
     others();
-    read_affinity(p_, look_up_);
+    read_affinity(p_);
 }
-
-// The environment of a set-user-id program is not trusted.
-const char *look_up_securely(const char *variable) noexcept { return ::secure_getenv(variable); }
 
 // Of all variables that could be ours, with their values.
 std::uint64_t hash_variables() noexcept {
@@ -393,7 +391,7 @@ bool needs_gcc_openmp() noexcept {
 }
 
 void read() noexcept {
-    read_environment(process, look_up_securely, sys::get_options().nested);
+    reader(process).read_all(sys::get_options().nested);
     read_allocator();
     spmd::set_stack_size(process.stack_size);
     if (process.spin_us >= 0) core::set_spin_us(static_cast<unsigned>(process.spin_us));
@@ -422,7 +420,7 @@ void read_again() {
 // library is loaded; and, if there was none such yet, at the first use, in gcc's form if there still is none.
 void display_environment_as_asked(bool is_in_use) noexcept {
     static bool is_done = false; // first while the library is loaded, then in `refreshing`
-    const char *text = look_up_securely("OMP_DISPLAY_ENV");
+    const char *text = look_up("OMP_DISPLAY_ENV");
     if (!text || is_done) return;
     bool show = false;
     const bool verbose = whole(text).is("verbose");
@@ -460,9 +458,7 @@ __attribute__((constructor)) void read_at_start() noexcept {
 
 } // namespace
 
-void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept {
-    reader(into, look_up).read_all(nested);
-}
+const char *look_up(const char *variable) noexcept { return ::secure_getenv(variable); }
 
 void refresh_environment() noexcept { refreshing.run(use_first); }
 

@@ -6,12 +6,8 @@
 
 namespace comity::openmp {
 
-// How a variable is looked up, for tests: its value or null.
-using look_up_function = const char *(*)(const char *variable);
-
-// Reads the variables into `into`. A value that is not allowed gives one line on standard error and counts as not
-// given. `nested`: whether regions within regions are parallel when nothing is said.
-void read_environment(process_icvs &into, look_up_function look_up, bool nested) noexcept;
+// A variable's value, or null; always null in a set-user-id program, whose environment is not trusted.
+const char *look_up(const char *variable) noexcept;
 
 // Before the process' first use of OpenMP: reads the variables again if they have changed since the library was loaded.
 // The originals are loaded later than a preloaded drop-in (a Python program sets os.environ before it imports what

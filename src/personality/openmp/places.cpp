@@ -37,8 +37,8 @@ struct written_place {
 // Reads from the front; each function says whether that was there, and blanks do not count.
 class place_reader {
 public:
-    place_reader(const char *text, const sys::topology &machine) noexcept : at_(text), machine_(machine) {
-        for (const sys::processor &p : machine) usable_.add(p.cpu);
+    explicit place_reader(const char *text) noexcept : at_(text) {
+        for (const sys::processor &p : machine_) usable_.add(p.cpu);
     }
 
     bool read(place_list &places, unusable &left_out) {
@@ -193,7 +193,7 @@ private:
     }
 
     const char *at_;
-    const sys::topology &machine_;
+    const sys::topology &machine_ = sys::machine();
     cpu_set usable_;
     std::vector<written_place> places_;
 };
@@ -205,8 +205,8 @@ place_list &the_list() noexcept {
 
 } // namespace
 
-bool read_places(const char *text, const sys::topology &machine, place_list &places, unusable &left_out) {
-    return place_reader(text, machine).read(places, left_out);
+bool read_places(const char *text, place_list &places, unusable &left_out) {
+    return place_reader(text).read(places, left_out);
 }
 
 const place_list &places() noexcept { return the_list(); }

@@ -20,7 +20,7 @@ struct unusable {
 // False: it cannot be written so, and `places` is as it was. Processors that the machine does not have, or the process
 // may not use, are left out, and so are places that have none of their own; `left_out` says which. Any thread, not in a
 // signal handler.
-bool read_places(const char *text, const sys::topology &machine, place_list &places, unusable &left_out);
+bool read_places(const char *text, place_list &places, unusable &left_out);
 
 // What OMP_PLACES said, in order; empty: there are no places. Written when the variable is read
 // (environment.cpp), before anybody asks.
