@@ -58,7 +58,6 @@ bool to_number(word w, long least, long most, long &number) noexcept {
     return true;
 }
 
-// Every form that libgomp or libomp has.
 bool to_flag(word w, bool &flag) noexcept {
     static constexpr const char *yes[] = {"true", "t", ".true.", ".t.", "yes", "y", "on", "1", "enabled"};
     static constexpr const char *no[] = {"false", "f", ".false.", ".f.", "no", "n", "off", "0", "disabled"};
@@ -459,6 +458,8 @@ __attribute__((constructor)) void read_at_start() noexcept {
 } // namespace
 
 const char *look_up(const char *variable) noexcept { return ::secure_getenv(variable); }
+
+bool read_flag(const char *text, bool &flag) noexcept { return to_flag(whole(text), flag); }
 
 void refresh_environment() noexcept { refreshing.run(use_first); }
 

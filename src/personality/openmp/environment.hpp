@@ -9,6 +9,9 @@ namespace comity::openmp {
 // A variable's value, or null; always null in a set-user-id program, whose environment is not trusted.
 const char *look_up(const char *variable) noexcept;
 
+// Every form of a flag that libgomp or libomp has. False: it is none.
+bool read_flag(const char *text, bool &flag) noexcept;
+
 // Before the process' first use of OpenMP: reads the variables again if they have changed since the library was loaded.
 // The originals are loaded later than a preloaded drop-in (a Python program sets os.environ before it imports what
 // needs them), or read them only then. Any thread; never switches.

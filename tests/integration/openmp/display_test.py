@@ -68,6 +68,12 @@ class display(unittest.TestCase):
     def test_a_program_without_openmp_prints_nothing(self):
         self.assertEqual(run("true", OMP_DISPLAY_ENV="true").stderr, "")
 
+    def test_a_bad_flag_of_reductions_is_named(self):
+        if compiler == "clang":
+            line = 'comity: KMP_DETERMINISTIC_REDUCTION="maybe": not true or false; using false'
+            self.assertIn(line, run(program, KMP_DETERMINISTIC_REDUCTION="maybe").stderr.splitlines())
+            self.assertEqual(run(program, KMP_DETERMINISTIC_REDUCTION=".true.").stderr, "")
+
     def test_native_thread_ids_are_the_originals(self):
         done = run(program)
         fields = [line.split() for line in done.stdout.splitlines()]

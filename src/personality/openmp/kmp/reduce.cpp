@@ -1,9 +1,9 @@
 // Reductions of regions and worksharing constructs. The compiler has code for each way of doing them and asks which:
 // 1: the caller combines its copy with the variable alone; 2: by atomic operations; 0: somebody else does it for the
 // caller.
-#include <cstdlib>
-#include <cstring>
+#include <strings.h>
 
+#include "personality/openmp/environment.hpp"
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/lock.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
@@ -28,11 +28,12 @@ using combine_function = void (*)(void *into, void *from);
 reduction_way wanted = alone;
 
 __attribute__((constructor)) void read_wanted() noexcept {
-    if (const char *text = ::secure_getenv("KMP_DETERMINISTIC_REDUCTION"))
-        if (!std::strcmp(text, "1") || !::strcasecmp(text, "true") || !::strcasecmp(text, "yes") ||
-            !::strcasecmp(text, "on"))
-            wanted = gathered;
-    const char *text = ::secure_getenv("KMP_FORCE_REDUCTION");
+    const char *text = look_up("KMP_DETERMINISTIC_REDUCTION");
+    bool deterministic = false;
+    if (text && !read_flag(text, deterministic))
+        comity::sys::warn("KMP_DETERMINISTIC_REDUCTION=\"%s\": not true or false; using false", text);
+    if (deterministic) wanted = gathered;
+    text = look_up("KMP_FORCE_REDUCTION");
     if (!text) return;
     if (!::strcasecmp(text, "critical"))
         wanted = locked;
