@@ -8,22 +8,8 @@
 #pragma once
 
 #include "core/tls/sanitized.hpp"
+#include "sys/sanitized.hpp"
 #include "sys/shared.hpp"
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define COMITY_TSAN 1
-#endif
-#if __has_feature(address_sanitizer)
-#define COMITY_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__) && !defined(COMITY_TSAN)
-#define COMITY_TSAN 1
-#endif
-#if defined(__SANITIZE_ADDRESS__) && !defined(COMITY_ASAN)
-#define COMITY_ASAN 1
-#endif
 
 #if defined(COMITY_TSAN)
 #include <sanitizer/tsan_interface.h>

@@ -1,16 +1,10 @@
 // Numbers that one thread at a time writes and anybody reads.
 #pragma once
 
+#include "sys/sanitized.hpp"
+
 #include <atomic>
 #include <cstdint>
-
-#if defined(__SANITIZE_THREAD__)
-#define COMITY_SEES_ATOMICS 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define COMITY_SEES_ATOMICS 1
-#endif
-#endif
 
 namespace comity::sys {
 
@@ -18,7 +12,7 @@ namespace comity::sys {
 // (release[unit-ended]). On x86-64 one instruction, which compilers make of an ordinary number only;
 // ThreadSanitizer does not see it.
 [[gnu::always_inline]] inline void add_one(std::atomic<std::uint64_t> &count) noexcept {
-#if defined(__x86_64__) && !defined(COMITY_SEES_ATOMICS)
+#if defined(__x86_64__) && !defined(COMITY_TSAN)
     asm volatile("addq $1, %0" : "+m"(count)::"memory", "cc");
 #else
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release); // release[unit-ended]

@@ -1,6 +1,7 @@
 #include "sys/own_memory.hpp"
 
 #include "sys/memory.hpp"
+#include "sys/sanitized.hpp"
 #include "sys/spinlock.hpp"
 
 #include <atomic>
@@ -8,15 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <utility>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define COMITY_OWN_MEMORY_IS_CHECKED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define COMITY_OWN_MEMORY_IS_CHECKED 1
-#endif
 
 namespace comity::sys {
 
@@ -31,7 +23,7 @@ bool is_gone() noexcept {
 
 void ask_before_own_memory(bool (*ask)() noexcept) noexcept { gives.store(ask, std::memory_order_relaxed); }
 
-#if defined(COMITY_OWN_MEMORY_IS_CHECKED) // AddressSanitizer looks at what malloc gives, and for leaks in it
+#if defined(COMITY_ASAN) // AddressSanitizer looks at what malloc gives, and for leaks in it
 
 void *allocate_own(std::size_t size) noexcept {
     return is_gone() ? nullptr : std::aligned_alloc(64, (size + 63) / 64 * 64);

@@ -3,23 +3,20 @@
 #pragma once
 
 #include "sys/lent_thread.hpp" // COMITY_NEVER_INSTRUMENTED
+#include "sys/sanitized.hpp"
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
+#if defined(COMITY_TSAN)
 #include <sanitizer/tsan_interface.h>
-#define COMITY_TLS_TSAN 1
 #endif
-#if __has_feature(address_sanitizer)
+#if defined(COMITY_ASAN)
 #include <sanitizer/lsan_interface.h>
-#define COMITY_TLS_ASAN 1
-#endif
 #endif
 
 #include <cstddef>
 
 namespace comity::core {
 
-#if defined(COMITY_TLS_TSAN) || defined(COMITY_TLS_ASAN)
+#if defined(COMITY_TSAN) || defined(COMITY_ASAN)
 inline constexpr bool tls_sanitized = true; // then only donors will do, and calls need more stack
 #else
 inline constexpr bool tls_sanitized = false;
@@ -27,24 +24,24 @@ inline constexpr bool tls_sanitized = false;
 
 // What the thread did before has happened for whoever is told to acquire the same object later.
 [[gnu::always_inline]] inline void tell_release([[maybe_unused]] void *object) noexcept {
-#if defined(COMITY_TLS_TSAN)
+#if defined(COMITY_TSAN)
     __tsan_release(object);
 #endif
 }
 [[gnu::always_inline]] inline void tell_acquire([[maybe_unused]] void *object) noexcept {
-#if defined(COMITY_TLS_TSAN)
+#if defined(COMITY_TSAN)
     __tsan_acquire(object);
 #endif
 }
 
 // The leak checker looks no deeper into a stack than its kernel thread's own stack pointer: here it shall.
 inline void tell_stack([[maybe_unused]] void *bottom, [[maybe_unused]] std::size_t size) noexcept {
-#if defined(COMITY_TLS_ASAN)
+#if defined(COMITY_ASAN)
     __lsan_register_root_region(bottom, size);
 #endif
 }
 inline void untell_stack([[maybe_unused]] void *bottom, [[maybe_unused]] std::size_t size) noexcept {
-#if defined(COMITY_TLS_ASAN)
+#if defined(COMITY_ASAN)
     __lsan_unregister_root_region(bottom, size);
 #endif
 }
