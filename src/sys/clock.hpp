@@ -10,17 +10,34 @@
 
 namespace comity::sys {
 
-// Nanoseconds of CLOCK_MONOTONIC: never steps, stands still while the machine is suspended.
-inline std::int64_t now_ns() noexcept {
+// What a clock shows, in nanoseconds; -1: there is no such clock.
+inline std::int64_t clock_ns(clockid_t clock) noexcept {
     timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+    return ::clock_gettime(clock, &t) == 0 ? t.tv_sec * 1'000'000'000LL + t.tv_nsec : -1;
 }
+
+// Nanoseconds of CLOCK_MONOTONIC: never steps, stands still while the machine is suspended.
+inline std::int64_t now_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 
 // now_ns() and so many nanoseconds; less than 0 counts as 0, the sum saturates.
 inline std::int64_t deadline_in(std::int64_t ns) noexcept {
     std::int64_t sum = 0;
     return __builtin_add_overflow(now_ns(), ns > 0 ? ns : 0, &sum) ? INT64_MAX : sum;
+}
+
+// A time, or a length of time, of anybody's in nanoseconds; less than 0 counts as 0, and what is too much as nearly the
+// most.
+inline std::int64_t nanoseconds(const timespec &t) noexcept {
+    constexpr std::int64_t most = INT64_MAX / 1'000'000'000 - 1;
+    if (t.tv_sec < 0) return 0;
+    return t.tv_sec > most ? INT64_MAX - 1 : t.tv_sec * 1'000'000'000 + t.tv_nsec;
+}
+
+// A time of the given clock as one of now_ns(), 0 if it has passed. What the clock is set to afterwards is not seen.
+inline std::int64_t deadline_of(clockid_t clock, const timespec &t) noexcept {
+    if (clock == CLOCK_MONOTONIC) return nanoseconds(t);
+    const std::int64_t in = nanoseconds(t) - clock_ns(clock);
+    return in <= 0 ? 0 : deadline_in(in);
 }
 
 // A cheap counter that runs at a constant rate (of the order of 1 GHz on x86-64, 25 MHz to 1 GHz on aarch64). Not

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <initializer_list>
 
 #include <limits.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "sys/c_library.hpp"
+#include "sys/clock.hpp"
 #include "sys/cpu_set.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
@@ -234,9 +234,7 @@ std::int64_t thread_cpu_ns(int id) noexcept {
     // time.
     const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(id) << 3) | 6U);
     const errno_kept kept;
-    timespec t{};
-    const bool failed = ::clock_gettime(clock, &t) != 0;
-    return failed ? -1 : t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+    return clock_ns(clock);
 }
 
 // The state's letter follows the name, which is in parentheses and may contain some.

@@ -1,8 +1,8 @@
 // The functions ABT_cond_*. A signal wakes the one who has waited longest, and nobody wakes without one.
 #include "personality/argobots/check.hpp"
-#include "personality/argobots/deadline.hpp"
 #include "personality/argobots/mutex.hpp"
 #include "personality/argobots/work.hpp"
+#include "sys/clock.hpp"
 
 #include <new>
 
@@ -77,7 +77,7 @@ int ABT_cond_timedwait(ABT_cond h, ABT_mutex m, const struct timespec *abstime) 
     TRY(check(h, m));
     waiter w;
     TRY(enter(of(h), m, w));
-    const wake_up how = w.wait_until(deadline_of(*abstime));
+    const wake_up how = w.wait_until(comity::sys::deadline_of(CLOCK_REALTIME, *abstime));
     if (how == wake_up::timed_out) {
         of(h)->queue.lock.lock();
         of(h)->queue.remove(w);

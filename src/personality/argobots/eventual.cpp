@@ -1,8 +1,8 @@
 // The functions ABT_eventual_* and ABT_future_*: values that are waited for.
 #include "personality/argobots/check.hpp"
-#include "personality/argobots/deadline.hpp"
 #include "personality/argobots/waiting.hpp"
 #include "personality/argobots/work.hpp"
+#include "sys/clock.hpp"
 
 #include <cstring>
 #include <new>
@@ -99,7 +99,7 @@ int ABT_eventual_timedwait(ABT_eventual h, void **value, const struct timespec *
     CHECK(!is_tasklet(), ABT_ERR_EVENTUAL);
     eventual *e = of(h);
     waiter w;
-    if (enter(e, w) && w.wait_until(deadline_of(*abstime)) == wake_up::timed_out) {
+    if (enter(e, w) && w.wait_until(comity::sys::deadline_of(CLOCK_REALTIME, *abstime)) == wake_up::timed_out) {
         e->queue.lock.lock();
         e->queue.remove(w);
         e->queue.lock.unlock();

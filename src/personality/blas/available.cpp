@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <ctime>
 #include <utility>
 
 namespace comity::blas {
@@ -60,18 +59,13 @@ std::int64_t clocks_at = 0;                    // that time
 int seen_by_clocks = 0;                        // what was seen then; in look()
 unsigned fewer = 0;                            // looks in a row that saw fewer threads than `others`; in look()
 
-std::int64_t process_cpu_ns() noexcept {
-    timespec t{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
-
 // How many threads of the program run, outside regions or as masters of one. What the process' threads but Comity's own
 // have run since the clocks were read, over the time that passed; -1: that was too long ago. The kernel adds what a
 // running thread has run to the process' clock at its ticks, some milliseconds apart, and so to one span: what counts
 // is what two spans in a row say.
 int threads_by_clocks(std::int64_t now) noexcept {
-    const std::int64_t process = process_cpu_ns(), workers = spmd::workers_cpu_ns(), span = now - clocks_at;
+    const std::int64_t process = sys::clock_ns(CLOCK_PROCESS_CPUTIME_ID), workers = spmd::workers_cpu_ns(),
+                       span = now - clocks_at;
     const std::int64_t ran = (process - process_cpu) - (workers - workers_cpu);
     process_cpu = process;
     workers_cpu = workers;

@@ -15,7 +15,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -251,16 +250,12 @@ namespace {
 // A call before which the one before took less is presumably short.
 constexpr std::int64_t longest_short_ns = 50'000;
 
-std::int64_t thread_cpu_ns() noexcept {
-    timespec t{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
-}
-
 } // namespace
 
 // Who runs for a short time only has his core all the while; the clock that tells costs a system call.
-std::int64_t openblas::running_ns(const call &c) noexcept { return c.is_short ? sys::now_ns() : thread_cpu_ns(); }
+std::int64_t openblas::running_ns(const call &c) noexcept {
+    return sys::clock_ns(c.is_short ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID);
+}
 
 void openblas::run_rank(void *argument, unsigned rank) {
     auto *c = static_cast<call *>(argument);

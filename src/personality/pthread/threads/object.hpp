@@ -1,4 +1,4 @@
-// What the synchronisation objects share: how their bytes are read, and the deadlines of their callers.
+// What the synchronisation objects share: how their bytes are read, and the times of their callers.
 #pragma once
 
 #include "sync/address.hpp"
@@ -37,20 +37,7 @@ template <class Own, class Given> Own &in(Given *object) noexcept {
 
 inline bool is_time(const timespec *t) noexcept { return t && t->tv_nsec >= 0 && t->tv_nsec < 1'000'000'000; }
 
-inline std::int64_t nanoseconds(const timespec &t) noexcept {
-    constexpr std::int64_t most = sys::no_deadline / 1'000'000'000 - 1;
-    if (t.tv_sec < 0) return 0;
-    return t.tv_sec > most ? sys::no_deadline - 1 : t.tv_sec * 1'000'000'000 + t.tv_nsec;
-}
-
-// A time of the given clock as a deadline of sys::now_ns. What the clock is set to while somebody waits is not seen.
-inline std::int64_t deadline_of(clockid_t clock, const timespec &t) noexcept {
-    if (clock == CLOCK_MONOTONIC) return nanoseconds(t);
-    timespec now{};
-    clock_gettime(clock, &now);
-    const std::int64_t in = nanoseconds(t) - nanoseconds(now);
-    return in <= 0 ? 0 : sys::deadline_in(in);
-}
+using sys::deadline_of, sys::nanoseconds;
 
 inline bool is_clock(clockid_t clock) noexcept { return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC; }
 
