@@ -5,6 +5,7 @@
 #include "core/child_list.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
+#include "sys/options.hpp"
 
 #include <atomic>
 #include <new>
@@ -116,7 +117,7 @@ public:
     hart *harts() noexcept { return harts_; }
 
 private:
-    static constexpr unsigned max_harts = 1024, words = max_harts / 64;
+    static constexpr unsigned words = sys::most_harts / 64;
 
     hart *claim_idle() noexcept;
     bool claim_idle(hart *h) noexcept;

@@ -2,6 +2,7 @@
 
 #include "sys/clock.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/random.hpp"
 
 namespace comity::core {
 
@@ -17,11 +18,8 @@ void chaos_seed(std::uint64_t seed) noexcept {
 }
 
 std::uint32_t chaos_random() noexcept {
-    // Weyl sequence and a finaliser (splitmix64).
-    std::uint64_t x = chaos_state.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 16);
+    return static_cast<std::uint32_t>(sys::mix(chaos_state.fetch_add(sys::random_step, std::memory_order_relaxed)) >>
+                                      16);
 }
 
 void chaos_delay() noexcept {

@@ -5,6 +5,7 @@
 #include "core/spinlock.hpp"
 #include "pool/private.hpp"
 #include "sys/own_memory.hpp"
+#include "sys/random.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -59,13 +60,8 @@ private:
         items_[i] = items_[size()];
         return item;
     }
-    // splitmix64, and a product in place of a division.
-    std::uint64_t below(std::uint64_t n) noexcept {
-        std::uint64_t x = state_ += 0x9e3779b97f4a7c15;
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-        return (x >> 32) * n >> 32;
-    }
+    // A product in place of a division.
+    std::uint64_t below(std::uint64_t n) noexcept { return (sys::mix(state_ += sys::random_step) >> 32) * n >> 32; }
 
     T **items_ = nullptr;
     std::size_t room_ = 0;

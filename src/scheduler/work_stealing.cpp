@@ -3,6 +3,7 @@
 #include "core/base.hpp"
 #include "core/input.hpp"
 #include "core/runtime.hpp"
+#include "sys/random.hpp"
 #include "sys/stack_pool.hpp"
 
 #include <algorithm>
@@ -283,12 +284,9 @@ void work_stealing::unlink(slot &s, context *before, const context *c) noexcept 
     uncount_kept(s, c);
 }
 
-// Different from time to time, for the choice among those that are equally near.
-static unsigned some_number() noexcept { return static_cast<unsigned>(sys::ticks() * 0x9e3779b97f4a7c15U >> 40); }
-
 unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id), from = core::is_chaos() ? core::chaos_random() % harts
-                                                                       : victims_       ? some_number()
+                                                                       : victims_       ? sys::some_number()
                                                                                         : own + 1;
     for (unsigned i = 0; i < harts; ++i) {
         slot &victim = slots[victims_ ? victims_->at(own, i, from) : (from + i) % harts];
@@ -306,7 +304,7 @@ unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
 context *work_stealing::steal_ready(carrier *k, unsigned from) noexcept {
     const unsigned own = static_cast<unsigned>(k->carried->id);
     const bool near_first = victims_ && from == 0;
-    const unsigned random = near_first ? some_number() : 0;
+    const unsigned random = near_first ? sys::some_number() : 0;
     for (unsigned i = 0; i < harts; ++i) {
         unsigned victim = (own + 1 + (from + i) % harts) % (harts + 1);
         if (near_first) victim = i == 0 ? harts : victims_->at(own, i - 1, random);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kibi = 1024, mebi = 1024 * kibi, gibi = 1024 * mebi;
 constexpr std::uint64_t least_stack = 16 * kibi, most_stack = 64 * gibi, usual_stack = 8 * mebi;
 constexpr std::uint64_t most_quota = 1024 * gibi;
-constexpr std::uint64_t most_harts = 1024, most_spin_us = 1'000'000;
+constexpr std::uint64_t most_spin_us = 1'000'000;
 constexpr std::uint64_t most_stall_ms = 60'000;
 constexpr unsigned usual_spin_us = 20, usual_stall_ms = 50, usual_slice_ms = 20;
 

@@ -53,6 +53,8 @@ COMITY_SHARED const options &get_options() noexcept;
 // What limits the process, read by the first call. Any thread, not in a signal handler; never switches.
 const cpu_limits &get_cpu_limits() noexcept;
 
+// No process has more harts.
+inline constexpr unsigned most_harts = 1024;
 // How many harts there shall be: `harts` of those, else as many as the process may use cores.
 COMITY_SHARED unsigned number_of_harts() noexcept;
 

@@ -16,7 +16,7 @@ namespace comity {
 using core::carrier;
 using core::context;
 
-hart_cache caches[most_harts];
+hart_cache caches[sys::most_harts];
 
 namespace {
 
@@ -87,7 +87,7 @@ void child_after_fork() noexcept {
     resting = {}; // their kernel threads are the parent's
     shared_lock.unlock();
     const carrier *k = core::current_carrier();
-    for (unsigned i = 0; i < most_harts; ++i) {
+    for (unsigned i = 0; i < sys::most_harts; ++i) {
         hart_cache &c = caches[i];
         if (k && k->carried && k->carried->id == static_cast<int>(i)) continue;
         if (c.descriptors.first) c.descriptors = {}; // else not to be written: it is 128 KiB

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sys/enumeration.hpp"
+#include "sys/options.hpp"
 #include "thread/thread.hpp"
 
 #include <atomic>
@@ -66,8 +67,7 @@ struct alignas(64) hart_cache {
     std::uint16_t stopped = 0, declined = 0;
 };
 
-constexpr unsigned most_harts = 1024;
-[[gnu::visibility("hidden")]] extern hart_cache caches[most_harts];
+[[gnu::visibility("hidden")]] extern hart_cache caches[sys::most_harts];
 inline hart_cache &own_cache(const core::carrier *k) noexcept { return caches[k->carried->id]; }
 
 // The rare cases of the functions below.

@@ -8,6 +8,7 @@
 #include "scheduler/policy/descent.hpp"
 #include "scheduler/policy/others_turn.hpp"
 #include "sys/clock.hpp"
+#include "sys/random.hpp"
 
 #include <algorithm>
 #include <array>
@@ -320,7 +321,7 @@ private:
             e = d->take_bottom(false, dummy_instead);
             return e || dummy_instead;
         };
-        for (unsigned n = d ? some_number() % std::min(harts_, l.deques) : 0; n > 0; --n) d = d->right;
+        for (unsigned n = d ? sys::some_number() % std::min(harts_, l.deques) : 0; n > 0; --n) d = d->right;
         if (d && !take())
             for (d = l.first; d && !take();) d = d->right;
         if (dummy_instead) {
@@ -440,7 +441,6 @@ private:
         }
         return nullptr;
     }
-    static unsigned some_number() noexcept { return static_cast<unsigned>(sys::ticks() * 0x9e3779b97f4a7c15U >> 40); }
 
     const unsigned harts_;
     const std::unique_ptr<place[]> places_; // and one for those who have no hart
