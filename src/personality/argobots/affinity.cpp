@@ -17,10 +17,10 @@ std::atomic<std::uint64_t> last_id{0};
 // Programs name CPUs 0 to 15 in order to say anywhere.
 int make_set(int n, const int *cpuids, sys::cpu_set &set) {
     for (int i = 0; i < n; ++i) {
-        CHECK(cpuids[i] >= 0, ABT_ERR_CPUID);
+        COMITY_CHECK(cpuids[i] >= 0, ABT_ERR_CPUID);
         if (sys::process_cpus().has(cpuids[i])) set.add(cpuids[i]);
     }
-    CHECK(n == 0 || set.count() != 0, ABT_ERR_CPUID);
+    COMITY_CHECK(n == 0 || set.count() != 0, ABT_ERR_CPUID);
     return ABT_SUCCESS;
 }
 
@@ -35,7 +35,7 @@ int set_place(stream *s, const sys::cpu_set *cpus) {
         s->places = p;
     if (p || !cpus) s->place.store(p, std::memory_order_release); // release[abt-place]
     s->lock.unlock();
-    CHECK(p || !cpus, ABT_ERR_MEM);
+    COMITY_CHECK(p || !cpus, ABT_ERR_MEM);
     if (own_stream() == s) {
         streams::go_to_place(core::current_carrier(), s);
     } else {
@@ -57,25 +57,25 @@ extern "C" {
 int ABT_xstream_set_cpubind(ABT_xstream h, int cpuid) { return ABT_xstream_set_affinity(h, 1, &cpuid); }
 
 int ABT_xstream_get_cpubind(ABT_xstream h, int *cpuid) {
-    CHECK_READY();
-    CHECK(h, ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(h, ABT_ERR_INV_XSTREAM);
     *cpuid = cpus_of(of(h)).next();
     return ABT_SUCCESS;
 }
 
 int ABT_xstream_set_affinity(ABT_xstream h, int num_cpuids, int *cpuids) {
-    CHECK_READY();
-    CHECK(h, ABT_ERR_INV_XSTREAM);
-    CHECK(num_cpuids >= 0, ABT_ERR_INV_ARG);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(h, ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK(num_cpuids >= 0, ABT_ERR_INV_ARG);
     sys::cpu_set set;
-    TRY(make_set(num_cpuids, cpuids, set));
+    COMITY_TRY(make_set(num_cpuids, cpuids, set));
     return set_place(of(h), num_cpuids ? &set : nullptr);
 }
 
 int ABT_xstream_get_affinity(ABT_xstream h, int max_cpuids, int *cpuids, int *num_cpuids) {
-    CHECK_READY();
-    CHECK(h, ABT_ERR_INV_XSTREAM);
-    CHECK(max_cpuids >= 0, ABT_ERR_INV_ARG);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(h, ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK(max_cpuids >= 0, ABT_ERR_INV_ARG);
     const sys::cpu_set set = cpus_of(of(h));
     int cpu = set.next();
     for (int i = 0; i < max_cpuids && cpu >= 0; ++i, cpu = set.next(cpu + 1)) cpuids[i] = cpu;

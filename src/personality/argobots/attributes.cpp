@@ -26,65 +26,65 @@ using namespace comity::abt;
 extern "C" {
 
 int ABT_thread_attr_create(ABT_thread_attr *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     auto *a = new (std::nothrow) thread_options;
-    CHECK(a, ABT_ERR_MEM);
+    COMITY_CHECK(a, ABT_ERR_MEM);
     a->stack_size = settings().thread_stack;
     *made = reinterpret_cast<ABT_thread_attr>(a);
     return ABT_SUCCESS;
 }
 
 int ABT_thread_attr_free(ABT_thread_attr *a) {
-    CHECK(*a, ABT_ERR_INV_THREAD_ATTR);
+    COMITY_CHECK(*a, ABT_ERR_INV_THREAD_ATTR);
     delete of(*a);
     *a = ABT_THREAD_ATTR_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_thread_attr_set_stack(ABT_thread_attr a, void *address, size_t size) {
-    CHECK(a, ABT_ERR_INV_THREAD_ATTR);
-    CHECK(reinterpret_cast<std::uintptr_t>(address) % 8 == 0, ABT_ERR_INV_ARG);
+    COMITY_CHECK(a, ABT_ERR_INV_THREAD_ATTR);
+    COMITY_CHECK(reinterpret_cast<std::uintptr_t>(address) % 8 == 0, ABT_ERR_INV_ARG);
     of(a)->stack_address = address;
     of(a)->stack_size = size;
     return ABT_SUCCESS;
 }
 
 int ABT_thread_attr_get_stack(ABT_thread_attr a, void **address, size_t *size) {
-    CHECK(a, ABT_ERR_INV_THREAD_ATTR);
+    COMITY_CHECK(a, ABT_ERR_INV_THREAD_ATTR);
     *address = of(a)->stack_address;
     *size = of(a)->stack_size;
     return ABT_SUCCESS;
 }
 
 int ABT_thread_attr_set_stacksize(ABT_thread_attr a, size_t size) {
-    CHECK(a, ABT_ERR_INV_THREAD_ATTR);
+    COMITY_CHECK(a, ABT_ERR_INV_THREAD_ATTR);
     of(a)->stack_size = size;
     return ABT_SUCCESS;
 }
 
 int ABT_thread_attr_get_stacksize(ABT_thread_attr a, size_t *size) {
-    CHECK(a, ABT_ERR_INV_THREAD_ATTR);
+    COMITY_CHECK(a, ABT_ERR_INV_THREAD_ATTR);
     *size = of(a)->stack_size;
     return ABT_SUCCESS;
 }
 
 int ABT_thread_attr_set_callback(ABT_thread_attr a, void (*fn)(ABT_thread, void *), void *arg) {
-    CHECK(a, ABT_ERR_INV_THREAD_ATTR);
+    COMITY_CHECK(a, ABT_ERR_INV_THREAD_ATTR);
     of(a)->on_migration = fn;
     of(a)->migration_arg = arg;
     return ABT_SUCCESS;
 }
 
 int ABT_thread_attr_set_migratable(ABT_thread_attr a, ABT_bool is) {
-    CHECK(a, ABT_ERR_INV_THREAD_ATTR);
+    COMITY_CHECK(a, ABT_ERR_INV_THREAD_ATTR);
     of(a)->migratable = is != ABT_FALSE;
     return ABT_SUCCESS;
 }
 
 int ABT_thread_get_attr(ABT_thread h, ABT_thread_attr *made) {
-    CHECK_READY();
-    CHECK(h && !of(h)->is_tasklet(), ABT_ERR_INV_THREAD);
-    TRY(ABT_thread_attr_create(made));
+    COMITY_CHECK_READY();
+    COMITY_CHECK(h && !of(h)->is_tasklet(), ABT_ERR_INV_THREAD);
+    COMITY_TRY(ABT_thread_attr_create(made));
     *of(*made) = attributes_of(of(h));
     return ABT_SUCCESS;
 }

@@ -40,10 +40,10 @@ void arrive(barrier *b, bool in_place) {
 }
 
 template <class Handle> int make(std::uint32_t n, Handle *made) {
-    CHECK_READY();
-    CHECK(n > 0, ABT_ERR_INV_ARG);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(n > 0, ABT_ERR_INV_ARG);
     auto *b = new (std::nothrow) barrier(n);
-    CHECK(b, ABT_ERR_MEM);
+    COMITY_CHECK(b, ABT_ERR_MEM);
     *made = reinterpret_cast<Handle>(b);
     return ABT_SUCCESS;
 }
@@ -61,8 +61,8 @@ extern "C" {
 int ABT_barrier_create(uint32_t n, ABT_barrier *made) { return make(n, made); }
 
 int ABT_barrier_reinit(ABT_barrier b, uint32_t n) {
-    CHECK(b, ABT_ERR_INV_BARRIER);
-    CHECK(n > 0, ABT_ERR_INV_ARG);
+    COMITY_CHECK(b, ABT_ERR_INV_BARRIER);
+    COMITY_CHECK(n > 0, ABT_ERR_INV_ARG);
     of(b)->queue.lock.lock();
     const bool waited_for = !of(b)->queue.empty();
     if (!waited_for) of(b)->wanted = n;
@@ -71,22 +71,22 @@ int ABT_barrier_reinit(ABT_barrier b, uint32_t n) {
 }
 
 int ABT_barrier_free(ABT_barrier *b) {
-    CHECK(*b, ABT_ERR_INV_BARRIER);
+    COMITY_CHECK(*b, ABT_ERR_INV_BARRIER);
     destroy_barrier(of(*b));
     *b = ABT_BARRIER_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_barrier_wait(ABT_barrier b) {
-    CHECK(b, ABT_ERR_INV_BARRIER);
+    COMITY_CHECK(b, ABT_ERR_INV_BARRIER);
     thread *t = self();
-    CHECK(!t || !t->is_tasklet(), ABT_ERR_BARRIER);
+    COMITY_CHECK(!t || !t->is_tasklet(), ABT_ERR_BARRIER);
     arrive(of(b), false);
     return ABT_SUCCESS;
 }
 
 int ABT_barrier_get_num_waiters(ABT_barrier b, uint32_t *n) {
-    CHECK(b, ABT_ERR_INV_BARRIER);
+    COMITY_CHECK(b, ABT_ERR_INV_BARRIER);
     *n = of(b)->wanted;
     return ABT_SUCCESS;
 }
@@ -94,14 +94,14 @@ int ABT_barrier_get_num_waiters(ABT_barrier b, uint32_t *n) {
 int ABT_xstream_barrier_create(uint32_t n, ABT_xstream_barrier *made) { return make(n, made); }
 
 int ABT_xstream_barrier_free(ABT_xstream_barrier *b) {
-    CHECK(*b, ABT_ERR_INV_XSTREAM_BARRIER);
+    COMITY_CHECK(*b, ABT_ERR_INV_XSTREAM_BARRIER);
     destroy_barrier(of(*b));
     *b = ABT_XSTREAM_BARRIER_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_xstream_barrier_wait(ABT_xstream_barrier b) {
-    CHECK(b, ABT_ERR_INV_XSTREAM_BARRIER);
+    COMITY_CHECK(b, ABT_ERR_INV_XSTREAM_BARRIER);
     arrive(of(b), true);
     return ABT_SUCCESS;
 }

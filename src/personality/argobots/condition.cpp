@@ -28,14 +28,14 @@ int enter(condition *c, ABT_mutex m, waiter &w) {
         c->queue.add(w);
     }
     c->queue.lock.unlock();
-    CHECK(right, ABT_ERR_INV_MUTEX);
+    COMITY_CHECK(right, ABT_ERR_INV_MUTEX);
     ABT_mutex_unlock(m);
     return ABT_SUCCESS;
 }
 
 int check(ABT_cond c, ABT_mutex m) {
-    CHECK(c, ABT_ERR_INV_COND);
-    CHECK(m, ABT_ERR_INV_MUTEX);
+    COMITY_CHECK(c, ABT_ERR_INV_COND);
+    COMITY_CHECK(m, ABT_ERR_INV_MUTEX);
     return ABT_SUCCESS;
 }
 
@@ -44,39 +44,39 @@ int check(ABT_cond c, ABT_mutex m) {
 extern "C" {
 
 int ABT_cond_create(ABT_cond *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     auto *c = new (std::nothrow) condition;
-    CHECK(c, ABT_ERR_MEM);
+    COMITY_CHECK(c, ABT_ERR_MEM);
     *made = reinterpret_cast<ABT_cond>(c);
     return ABT_SUCCESS;
 }
 
 int ABT_cond_free(ABT_cond *h) {
-    CHECK(*h, ABT_ERR_INV_COND);
+    COMITY_CHECK(*h, ABT_ERR_INV_COND);
     condition *c = of(*h);
     c->queue.lock.lock(); // whoever signalled last has left, then
     const bool waited_for = !c->queue.empty();
     c->queue.lock.unlock();
-    CHECK(!waited_for, ABT_ERR_COND);
+    COMITY_CHECK(!waited_for, ABT_ERR_COND);
     delete c;
     *h = ABT_COND_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_cond_wait(ABT_cond h, ABT_mutex m) {
-    TRY(check(h, m));
+    COMITY_TRY(check(h, m));
     thread *t = self();
-    CHECK(!t || !t->is_tasklet(), ABT_ERR_COND);
+    COMITY_CHECK(!t || !t->is_tasklet(), ABT_ERR_COND);
     waiter w;
-    TRY(enter(of(h), m, w));
+    COMITY_TRY(enter(of(h), m, w));
     w.wait();
     return ABT_mutex_lock(m);
 }
 
 int ABT_cond_timedwait(ABT_cond h, ABT_mutex m, const struct timespec *abstime) {
-    TRY(check(h, m));
+    COMITY_TRY(check(h, m));
     waiter w;
-    TRY(enter(of(h), m, w));
+    COMITY_TRY(enter(of(h), m, w));
     const wake_up how = w.wait_until(comity::sys::deadline_of(CLOCK_REALTIME, *abstime));
     if (how == wake_up::timed_out) {
         of(h)->queue.lock.lock();
@@ -88,7 +88,7 @@ int ABT_cond_timedwait(ABT_cond h, ABT_mutex m, const struct timespec *abstime) 
 }
 
 int ABT_cond_signal(ABT_cond h) {
-    CHECK(h, ABT_ERR_INV_COND);
+    COMITY_CHECK(h, ABT_ERR_INV_COND);
     context *list = nullptr;
     of(h)->queue.lock.lock();
     of(h)->queue.signal_one(list);
@@ -98,7 +98,7 @@ int ABT_cond_signal(ABT_cond h) {
 }
 
 int ABT_cond_broadcast(ABT_cond h) {
-    CHECK(h, ABT_ERR_INV_COND);
+    COMITY_CHECK(h, ABT_ERR_INV_COND);
     context *list = nullptr;
     of(h)->queue.lock.lock();
     of(h)->queue.signal_all(list);

@@ -74,7 +74,7 @@ void copy_out(const entry *e, void *to) noexcept {
 }
 
 int set(config *c, int key, int type, const void *value) noexcept {
-    CHECK(type >= 0 && type <= 2, ABT_ERR_INV_ARG);
+    COMITY_CHECK(type >= 0 && type <= 2, ABT_ERR_INV_ARG);
     if (!value) {
         remove(c, key);
         return ABT_SUCCESS;
@@ -82,7 +82,7 @@ int set(config *c, int key, int type, const void *value) noexcept {
     entry *e = find(c, key);
     if (!e) {
         e = new (std::nothrow) entry;
-        CHECK(e, ABT_ERR_MEM);
+        COMITY_CHECK(e, ABT_ERR_MEM);
         e->key = key;
         e->next = c->first;
         c->first = e;
@@ -123,15 +123,15 @@ int set_all(config *c, std::va_list values) noexcept {
         switch (var.type) {
         case ABT_SCHED_CONFIG_INT:
             integer = va_arg(values, int);
-            TRY(set(c, var.idx, var.type, &integer));
+            COMITY_TRY(set(c, var.idx, var.type, &integer));
             break;
         case ABT_SCHED_CONFIG_DOUBLE:
             real = va_arg(values, double);
-            TRY(set(c, var.idx, var.type, &real));
+            COMITY_TRY(set(c, var.idx, var.type, &real));
             break;
         case ABT_SCHED_CONFIG_PTR:
             pointer = va_arg(values, void *);
-            TRY(set(c, var.idx, var.type, &pointer));
+            COMITY_TRY(set(c, var.idx, var.type, &pointer));
             break;
         default:
             return ABT_ERR_INV_ARG;
@@ -151,10 +151,10 @@ using namespace comity::abt;
 extern "C" {
 
 int ABT_sched_config_create(ABT_sched_config *made, ...) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     *made = ABT_SCHED_CONFIG_NULL;
     auto *c = new (std::nothrow) config;
-    CHECK(c, ABT_ERR_MEM);
+    COMITY_CHECK(c, ABT_ERR_MEM);
     std::va_list values;
     va_start(values, made);
     const int error = set_all(c, values);
@@ -167,8 +167,8 @@ int ABT_sched_config_create(ABT_sched_config *made, ...) {
 }
 
 int ABT_sched_config_read(ABT_sched_config c, int num_vars, ...) {
-    CHECK(num_vars >= 0, ABT_ERR_INV_ARG);
-    CHECK(c, ABT_ERR_INV_SCHED_CONFIG);
+    COMITY_CHECK(num_vars >= 0, ABT_ERR_INV_ARG);
+    COMITY_CHECK(c, ABT_ERR_INV_SCHED_CONFIG);
     std::va_list pointers;
     va_start(pointers, num_vars);
     for (int key = 0; key < num_vars; ++key) read(of(c), key, va_arg(pointers, void *));
@@ -177,47 +177,47 @@ int ABT_sched_config_read(ABT_sched_config c, int num_vars, ...) {
 }
 
 int ABT_sched_config_free(ABT_sched_config *c) {
-    CHECK(*c, ABT_ERR_INV_SCHED_CONFIG);
+    COMITY_CHECK(*c, ABT_ERR_INV_SCHED_CONFIG);
     delete of(*c);
     *c = ABT_SCHED_CONFIG_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_sched_config_set(ABT_sched_config c, int idx, ABT_sched_config_type type, const void *value) {
-    CHECK(c, ABT_ERR_INV_SCHED_CONFIG);
+    COMITY_CHECK(c, ABT_ERR_INV_SCHED_CONFIG);
     return set(of(c), idx, type, value);
 }
 
 int ABT_sched_config_get(ABT_sched_config c, int idx, ABT_sched_config_type *type, void *value) {
-    CHECK(c, ABT_ERR_INV_SCHED_CONFIG);
-    CHECK(read(of(c), idx, value), ABT_ERR_INV_ARG);
+    COMITY_CHECK(c, ABT_ERR_INV_SCHED_CONFIG);
+    COMITY_CHECK(read(of(c), idx, value), ABT_ERR_INV_ARG);
     if (type) *type = static_cast<ABT_sched_config_type>(find(of(c), idx)->type);
     return ABT_SUCCESS;
 }
 
 int ABT_pool_config_create(ABT_pool_config *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     auto *c = new (std::nothrow) config;
-    CHECK(c, ABT_ERR_MEM);
+    COMITY_CHECK(c, ABT_ERR_MEM);
     *made = reinterpret_cast<ABT_pool_config>(c);
     return ABT_SUCCESS;
 }
 
 int ABT_pool_config_free(ABT_pool_config *c) {
-    CHECK(*c, ABT_ERR_INV_POOL_CONFIG);
+    COMITY_CHECK(*c, ABT_ERR_INV_POOL_CONFIG);
     delete of(*c);
     *c = ABT_POOL_CONFIG_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_pool_config_set(ABT_pool_config c, int key, ABT_pool_config_type type, const void *value) {
-    CHECK(c, ABT_ERR_INV_POOL_CONFIG);
+    COMITY_CHECK(c, ABT_ERR_INV_POOL_CONFIG);
     return set(of(c), key, type, value);
 }
 
 int ABT_pool_config_get(ABT_pool_config c, int key, ABT_pool_config_type *type, void *value) {
-    CHECK(c, ABT_ERR_INV_POOL_CONFIG);
-    CHECK(read(of(c), key, value), ABT_ERR_INV_ARG);
+    COMITY_CHECK(c, ABT_ERR_INV_POOL_CONFIG);
+    COMITY_CHECK(read(of(c), key, value), ABT_ERR_INV_ARG);
     if (type) *type = static_cast<ABT_pool_config_type>(find(of(c), key)->type);
     return ABT_SUCCESS;
 }

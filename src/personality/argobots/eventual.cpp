@@ -58,10 +58,10 @@ template <class Object> bool is_ready(Object *o) {
 extern "C" {
 
 int ABT_eventual_create(int nbytes, ABT_eventual *made) {
-    CHECK_READY();
-    CHECK(nbytes >= 0, ABT_ERR_INV_ARG);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(nbytes >= 0, ABT_ERR_INV_ARG);
     auto *e = new (std::nothrow) eventual;
-    CHECK(e, ABT_ERR_MEM);
+    COMITY_CHECK(e, ABT_ERR_MEM);
     if (nbytes > 0) {
         e->size = nbytes;
         e->buffer = ::operator new(static_cast<std::size_t>(nbytes), std::nothrow);
@@ -75,7 +75,7 @@ int ABT_eventual_create(int nbytes, ABT_eventual *made) {
 }
 
 int ABT_eventual_free(ABT_eventual *e) {
-    CHECK(*e, ABT_ERR_INV_EVENTUAL);
+    COMITY_CHECK(*e, ABT_ERR_INV_EVENTUAL);
     is_ready(of(*e)); // whoever set it has left, then
     ::operator delete(of(*e)->buffer);
     delete of(*e);
@@ -84,8 +84,8 @@ int ABT_eventual_free(ABT_eventual *e) {
 }
 
 int ABT_eventual_wait(ABT_eventual e, void **value) {
-    CHECK(e, ABT_ERR_INV_EVENTUAL);
-    CHECK(!is_tasklet(), ABT_ERR_EVENTUAL);
+    COMITY_CHECK(e, ABT_ERR_INV_EVENTUAL);
+    COMITY_CHECK(!is_tasklet(), ABT_ERR_EVENTUAL);
     if (!is_ready(of(e))) {
         waiter w;
         if (enter(of(e), w)) w.wait();
@@ -95,8 +95,8 @@ int ABT_eventual_wait(ABT_eventual e, void **value) {
 }
 
 int ABT_eventual_timedwait(ABT_eventual h, void **value, const struct timespec *abstime) {
-    CHECK(h, ABT_ERR_INV_EVENTUAL);
-    CHECK(!is_tasklet(), ABT_ERR_EVENTUAL);
+    COMITY_CHECK(h, ABT_ERR_INV_EVENTUAL);
+    COMITY_CHECK(!is_tasklet(), ABT_ERR_EVENTUAL);
     eventual *e = of(h);
     waiter w;
     if (enter(e, w) && w.wait_until(comity::sys::deadline_of(CLOCK_REALTIME, *abstime)) == wake_up::timed_out) {
@@ -110,7 +110,7 @@ int ABT_eventual_timedwait(ABT_eventual h, void **value, const struct timespec *
 }
 
 int ABT_eventual_test(ABT_eventual e, void **value, ABT_bool *ready) {
-    CHECK(e, ABT_ERR_INV_EVENTUAL);
+    COMITY_CHECK(e, ABT_ERR_INV_EVENTUAL);
     const bool is = is_ready(of(e));
     if (is && value) *value = of(e)->buffer;
     *ready = is ? ABT_TRUE : ABT_FALSE;
@@ -118,10 +118,10 @@ int ABT_eventual_test(ABT_eventual e, void **value, ABT_bool *ready) {
 }
 
 int ABT_eventual_set(ABT_eventual h, void *value, int nbytes) {
-    CHECK(h, ABT_ERR_INV_EVENTUAL);
-    CHECK(nbytes >= 0, ABT_ERR_INV_ARG);
+    COMITY_CHECK(h, ABT_ERR_INV_EVENTUAL);
+    COMITY_CHECK(nbytes >= 0, ABT_ERR_INV_ARG);
     eventual *e = of(h);
-    CHECK(nbytes <= e->size, ABT_ERR_INV_EVENTUAL);
+    COMITY_CHECK(nbytes <= e->size, ABT_ERR_INV_EVENTUAL);
     context *list = nullptr;
     e->queue.lock.lock();
     const bool was_ready = e->ready;
@@ -136,7 +136,7 @@ int ABT_eventual_set(ABT_eventual h, void *value, int nbytes) {
 }
 
 int ABT_eventual_reset(ABT_eventual h) {
-    CHECK(h, ABT_ERR_INV_EVENTUAL);
+    COMITY_CHECK(h, ABT_ERR_INV_EVENTUAL);
     of(h)->queue.lock.lock();
     of(h)->ready = false;
     of(h)->queue.lock.unlock();
@@ -144,9 +144,9 @@ int ABT_eventual_reset(ABT_eventual h) {
 }
 
 int ABT_future_create(uint32_t compartments, void (*when_set)(void **), ABT_future *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     auto *f = new (std::nothrow) future;
-    CHECK(f, ABT_ERR_MEM);
+    COMITY_CHECK(f, ABT_ERR_MEM);
     f->wanted = compartments;
     f->ready = compartments == 0;
     f->when_set = when_set;
@@ -160,7 +160,7 @@ int ABT_future_create(uint32_t compartments, void (*when_set)(void **), ABT_futu
 }
 
 int ABT_future_free(ABT_future *f) {
-    CHECK(*f, ABT_ERR_INV_FUTURE);
+    COMITY_CHECK(*f, ABT_ERR_INV_FUTURE);
     is_ready(of(*f)); // whoever set it has left, then
     delete[] of(*f)->values;
     delete of(*f);
@@ -169,28 +169,28 @@ int ABT_future_free(ABT_future *f) {
 }
 
 int ABT_future_wait(ABT_future f) {
-    CHECK(f, ABT_ERR_INV_FUTURE);
-    CHECK(!is_tasklet(), ABT_ERR_FUTURE);
+    COMITY_CHECK(f, ABT_ERR_INV_FUTURE);
+    COMITY_CHECK(!is_tasklet(), ABT_ERR_FUTURE);
     waiter w;
     if (!is_ready(of(f)) && enter(of(f), w)) w.wait();
     return ABT_SUCCESS;
 }
 
 int ABT_future_test(ABT_future f, ABT_bool *ready) {
-    CHECK(f, ABT_ERR_INV_FUTURE);
+    COMITY_CHECK(f, ABT_ERR_INV_FUTURE);
     *ready = is_ready(of(f)) ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }
 
 int ABT_future_set(ABT_future h, void *value) {
-    CHECK(h, ABT_ERR_INV_FUTURE);
+    COMITY_CHECK(h, ABT_ERR_INV_FUTURE);
     future *f = of(h);
     f->queue.lock.lock();
     const bool full = f->set >= f->wanted;
     if (!full) f->values[f->set++] = value;
     const bool last = !full && f->set == f->wanted;
     f->queue.lock.unlock();
-    CHECK(!full, ABT_ERR_FUTURE);
+    COMITY_CHECK(!full, ABT_ERR_FUTURE);
     if (!last) return ABT_SUCCESS;
     if (f->when_set) f->when_set(f->values); // nobody else changes it now
     context *list = nullptr;
@@ -203,7 +203,7 @@ int ABT_future_set(ABT_future h, void *value) {
 }
 
 int ABT_future_reset(ABT_future h) {
-    CHECK(h, ABT_ERR_INV_FUTURE);
+    COMITY_CHECK(h, ABT_ERR_INV_FUTURE);
     future *f = of(h);
     f->queue.lock.lock();
     f->set = 0;

@@ -140,9 +140,9 @@ bool find(ABT_info_query_kind kind, answer &a) {
 extern "C" {
 
 int ABT_info_query_config(ABT_info_query_kind kind, void *value) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     answer a{};
-    CHECK(find(kind, a), ABT_ERR_INV_QUERY_KIND);
+    COMITY_CHECK(find(kind, a), ABT_ERR_INV_QUERY_KIND);
     switch (a.type) {
     case answer::boolean:
         *static_cast<ABT_bool *>(value) = a.value ? ABT_TRUE : ABT_FALSE;
@@ -164,7 +164,7 @@ int ABT_info_query_config(ABT_info_query_kind kind, void *value) {
 }
 
 int ABT_info_print_config(FILE *fp) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     const settings_t &s = settings();
     std::fprintf(fp, "Argobots " ABT_VERSION " on Comity: %u harts\n", the_streams()->harts());
     std::fprintf(fp, "  ULT stacks %zu bytes, schedulers' %zu; event frequency %u\n", s.thread_stack, s.scheduler_stack,
@@ -174,7 +174,7 @@ int ABT_info_print_config(FILE *fp) {
 }
 
 int ABT_info_print_all_xstreams(FILE *fp) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     std::fprintf(fp, "execution streams: %d\n", count_streams());
     for_each_stream([](stream *s, void *to) { print(static_cast<std::FILE *>(to), s, false); }, fp);
     std::fflush(fp);
@@ -182,37 +182,37 @@ int ABT_info_print_all_xstreams(FILE *fp) {
 }
 
 int ABT_info_print_xstream(FILE *fp, ABT_xstream h) {
-    CHECK(h, ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK(h, ABT_ERR_INV_XSTREAM);
     print(fp, of(h), true);
     return ABT_SUCCESS;
 }
 
 int ABT_info_print_sched(FILE *fp, ABT_sched h) {
-    CHECK(h, ABT_ERR_INV_SCHED);
+    COMITY_CHECK(h, ABT_ERR_INV_SCHED);
     print(fp, of(h), 0);
     return ABT_SUCCESS;
 }
 
 int ABT_info_print_pool(FILE *fp, ABT_pool h) {
-    CHECK(h, ABT_ERR_INV_POOL);
+    COMITY_CHECK(h, ABT_ERR_INV_POOL);
     print(fp, of(h), 0);
     return ABT_SUCCESS;
 }
 
 int ABT_info_print_thread(FILE *fp, ABT_thread h) {
-    CHECK(h, ABT_ERR_INV_THREAD);
+    COMITY_CHECK(h, ABT_ERR_INV_THREAD);
     print(fp, of(h));
     return ABT_SUCCESS;
 }
 
 int ABT_info_print_task(FILE *fp, ABT_task h) {
-    CHECK(h, ABT_ERR_INV_TASK);
+    COMITY_CHECK(h, ABT_ERR_INV_TASK);
     print(fp, of(h));
     return ABT_SUCCESS;
 }
 
 int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr h) {
-    CHECK(h, ABT_ERR_INV_THREAD_ATTR);
+    COMITY_CHECK(h, ABT_ERR_INV_THREAD_ATTR);
     const thread_options *a = of(h);
     std::fprintf(fp, "ULT attribute (%p): stack %p, %zu bytes, %s\n", static_cast<const void *>(a), a->stack_address,
                  a->stack_size, a->migratable ? "migratable" : "not migratable");
@@ -220,13 +220,13 @@ int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr h) {
 }
 
 int ABT_info_print_thread_stack(FILE *fp, ABT_thread h) {
-    CHECK(h, ABT_ERR_INV_THREAD);
+    COMITY_CHECK(h, ABT_ERR_INV_THREAD);
     print_stack(fp, of(h));
     return ABT_SUCCESS;
 }
 
 int ABT_info_print_thread_stacks_in_pool(FILE *fp, ABT_pool h) {
-    CHECK(h, ABT_ERR_INV_POOL);
+    COMITY_CHECK(h, ABT_ERR_INV_POOL);
     return print_stacks(fp, of(h));
 }
 }

@@ -90,15 +90,15 @@ key *of(ABT_key k) noexcept { return reinterpret_cast<key *>(k); }
 extern "C" {
 
 int ABT_key_create(void (*destructor)(void *value), ABT_key *newkey) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     auto *k = new (std::nothrow) key{destructor, last_key.fetch_add(1, std::memory_order_relaxed) + 1};
-    CHECK(k, ABT_ERR_MEM);
+    COMITY_CHECK(k, ABT_ERR_MEM);
     *newkey = reinterpret_cast<ABT_key>(k);
     return ABT_SUCCESS;
 }
 
 int ABT_key_free(ABT_key *k) {
-    CHECK(*k, ABT_ERR_INV_KEY);
+    COMITY_CHECK(*k, ABT_ERR_INV_KEY);
     delete of(*k);
     *k = ABT_KEY_NULL;
     return ABT_SUCCESS;
@@ -108,33 +108,33 @@ int ABT_key_set(ABT_key k, void *value) { return ABT_self_set_specific(k, value)
 int ABT_key_get(ABT_key k, void **value) { return ABT_self_get_specific(k, value); }
 
 int ABT_self_set_specific(ABT_key k, void *value) {
-    CHECK_READY();
-    CHECK(k, ABT_ERR_INV_KEY);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(k, ABT_ERR_INV_KEY);
     thread *t = self();
-    CHECK(t, ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK(t, ABT_ERR_INV_XSTREAM);
     return set_value(t, of(k), value);
 }
 
 int ABT_self_get_specific(ABT_key k, void **value) {
-    CHECK_READY();
-    CHECK(k, ABT_ERR_INV_KEY);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(k, ABT_ERR_INV_KEY);
     thread *t = self();
-    CHECK(t, ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK(t, ABT_ERR_INV_XSTREAM);
     *value = get_value(t, of(k));
     return ABT_SUCCESS;
 }
 
 int ABT_thread_set_specific(ABT_thread t, ABT_key k, void *value) {
-    CHECK_READY();
-    CHECK(t, ABT_ERR_INV_THREAD);
-    CHECK(k, ABT_ERR_INV_KEY);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(t, ABT_ERR_INV_THREAD);
+    COMITY_CHECK(k, ABT_ERR_INV_KEY);
     return set_value(comity::abt::of(t), of(k), value);
 }
 
 int ABT_thread_get_specific(ABT_thread t, ABT_key k, void **value) {
-    CHECK_READY();
-    CHECK(t, ABT_ERR_INV_THREAD);
-    CHECK(k, ABT_ERR_INV_KEY);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(t, ABT_ERR_INV_THREAD);
+    COMITY_CHECK(k, ABT_ERR_INV_KEY);
     *value = get_value(comity::abt::of(t), of(k));
     return ABT_SUCCESS;
 }

@@ -131,7 +131,7 @@ struct mutex_attributes {
 mutex_attributes *of(ABT_mutex_attr a) { return reinterpret_cast<mutex_attributes *>(a); }
 
 int unlock(ABT_mutex m) {
-    CHECK(m, ABT_ERR_INV_MUTEX);
+    COMITY_CHECK(m, ABT_ERR_INV_MUTEX);
     return comity::abt::of(m)->unlock() ? ABT_SUCCESS : ABT_ERR_MUTEX;
 }
 
@@ -140,22 +140,22 @@ int unlock(ABT_mutex m) {
 extern "C" {
 
 int ABT_mutex_create(ABT_mutex *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     auto *m = new (std::nothrow) mutex;
-    CHECK(m, ABT_ERR_MEM);
+    COMITY_CHECK(m, ABT_ERR_MEM);
     *made = reinterpret_cast<ABT_mutex>(m);
     return ABT_SUCCESS;
 }
 
 int ABT_mutex_create_with_attr(ABT_mutex_attr attr, ABT_mutex *made) {
-    TRY(ABT_mutex_create(made));
+    COMITY_TRY(ABT_mutex_create(made));
     if (attr && of(attr)->recursive) comity::abt::of(*made)->make_recursive();
     return ABT_SUCCESS;
 }
 
 int ABT_mutex_free(ABT_mutex *m) {
-    CHECK(*m, ABT_ERR_INV_MUTEX);
-    CHECK(!comity::abt::of(*m)->is_locked(), ABT_ERR_MUTEX_LOCKED);
+    COMITY_CHECK(*m, ABT_ERR_INV_MUTEX);
+    COMITY_CHECK(!comity::abt::of(*m)->is_locked(), ABT_ERR_MUTEX_LOCKED);
     comity::abt::of(*m)->drain();
     delete comity::abt::of(*m);
     *m = ABT_MUTEX_NULL;
@@ -163,7 +163,7 @@ int ABT_mutex_free(ABT_mutex *m) {
 }
 
 int ABT_mutex_lock(ABT_mutex m) {
-    CHECK(m, ABT_ERR_INV_MUTEX);
+    COMITY_CHECK(m, ABT_ERR_INV_MUTEX);
     comity::abt::of(m)->lock();
     return ABT_SUCCESS;
 }
@@ -173,12 +173,12 @@ int ABT_mutex_lock_low(ABT_mutex m) { return ABT_mutex_lock(m); }
 int ABT_mutex_lock_high(ABT_mutex m) { return ABT_mutex_lock(m); }
 
 int ABT_mutex_trylock(ABT_mutex m) {
-    CHECK(m, ABT_ERR_INV_MUTEX);
+    COMITY_CHECK(m, ABT_ERR_INV_MUTEX);
     return comity::abt::of(m)->try_lock() ? ABT_SUCCESS : ABT_ERR_MUTEX_LOCKED;
 }
 
 int ABT_mutex_spinlock(ABT_mutex m) {
-    CHECK(m, ABT_ERR_INV_MUTEX);
+    COMITY_CHECK(m, ABT_ERR_INV_MUTEX);
     comity::abt::of(m)->spin_lock();
     return ABT_SUCCESS;
 }
@@ -193,35 +193,35 @@ int ABT_mutex_equal(ABT_mutex a, ABT_mutex b, ABT_bool *result) {
 }
 
 int ABT_mutex_get_attr(ABT_mutex m, ABT_mutex_attr *made) {
-    CHECK(m, ABT_ERR_INV_MUTEX);
-    TRY(ABT_mutex_attr_create(made));
+    COMITY_CHECK(m, ABT_ERR_INV_MUTEX);
+    COMITY_TRY(ABT_mutex_attr_create(made));
     of(*made)->recursive = comity::abt::of(m)->recursive();
     return ABT_SUCCESS;
 }
 
 int ABT_mutex_attr_create(ABT_mutex_attr *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     auto *a = new (std::nothrow) mutex_attributes;
-    CHECK(a, ABT_ERR_MEM);
+    COMITY_CHECK(a, ABT_ERR_MEM);
     *made = reinterpret_cast<ABT_mutex_attr>(a);
     return ABT_SUCCESS;
 }
 
 int ABT_mutex_attr_free(ABT_mutex_attr *a) {
-    CHECK(*a, ABT_ERR_INV_MUTEX_ATTR);
+    COMITY_CHECK(*a, ABT_ERR_INV_MUTEX_ATTR);
     delete of(*a);
     *a = ABT_MUTEX_ATTR_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_mutex_attr_set_recursive(ABT_mutex_attr a, ABT_bool recursive) {
-    CHECK(a, ABT_ERR_INV_MUTEX_ATTR);
+    COMITY_CHECK(a, ABT_ERR_INV_MUTEX_ATTR);
     of(a)->recursive = recursive != ABT_FALSE;
     return ABT_SUCCESS;
 }
 
 int ABT_mutex_attr_get_recursive(ABT_mutex_attr a, ABT_bool *recursive) {
-    CHECK(a, ABT_ERR_INV_MUTEX_ATTR);
+    COMITY_CHECK(a, ABT_ERR_INV_MUTEX_ATTR);
     *recursive = of(a)->recursive ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }

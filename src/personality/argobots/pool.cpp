@@ -26,14 +26,14 @@ int pop_waiting(pool *p, thread *&t, double seconds, ABT_pool_context op) {
         t = pop_wait(p, op, comity::sys::now_ns() + nanoseconds(seconds));
         return ABT_SUCCESS;
     }
-    CHECK(p->kind == pool_kind::user && p->user.pop_wait, ABT_ERR_POOL);
+    COMITY_CHECK(p->kind == pool_kind::user && p->user.pop_wait, ABT_ERR_POOL);
     t = of(p->user.pop_wait(handle(p), seconds, op));
     if (t) t->pooled.store(false, std::memory_order_relaxed);
     return ABT_SUCCESS;
 }
 
 int push_to(pool *p, thread *t, ABT_pool_context op) {
-    TRY(associate(t, p));
+    COMITY_TRY(associate(t, p));
     push(p, t, op);
     return ABT_SUCCESS;
 }
@@ -51,12 +51,12 @@ int print(pool *p, const printing &to) {
         for (thread *t = p->first; t; t = t->next) to(t);
         p->lock.unlock();
     } else if (p->kind == pool_kind::user) {
-        CHECK(p->user.print_all, ABT_ERR_POOL);
+        COMITY_CHECK(p->user.print_all, ABT_ERR_POOL);
         if (to.threads) return p->user.print_all(handle(p), to.arg, to.threads), ABT_SUCCESS;
         p->user.print_all(handle(p), const_cast<printing *>(&to),
                           [](void *arg, ABT_thread h) { (*static_cast<const printing *>(arg))(of(h)); });
     } else {
-        CHECK(p->structure.p_print_all, ABT_ERR_POOL);
+        COMITY_CHECK(p->structure.p_print_all, ABT_ERR_POOL);
         if (to.units) return p->structure.p_print_all(handle(p), to.arg, to.units), ABT_SUCCESS;
         p->structure.p_print_all(handle(p), const_cast<printing *>(&to), [](void *arg, ABT_unit u) {
             if (thread *t = thread_of(u)) (*static_cast<const printing *>(arg))(t);
@@ -72,22 +72,22 @@ extern "C" {
 // ---- Life
 
 int ABT_pool_create_basic(ABT_pool_kind kind, ABT_pool_access access, ABT_bool automatic, ABT_pool *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     *made = ABT_POOL_NULL;
-    CHECK(is_kind(kind), ABT_ERR_INV_POOL_KIND);
-    CHECK(is_access(access), ABT_ERR_INV_POOL_ACCESS);
+    COMITY_CHECK(is_kind(kind), ABT_ERR_INV_POOL_KIND);
+    COMITY_CHECK(is_access(access), ABT_ERR_INV_POOL_ACCESS);
     pool *p = make_pool(kind, access, automatic != ABT_FALSE);
-    CHECK(p, ABT_ERR_MEM);
+    COMITY_CHECK(p, ABT_ERR_MEM);
     *made = handle(p);
     return ABT_SUCCESS;
 }
 
 int ABT_pool_create(ABT_pool_user_def def, ABT_pool_config config, ABT_pool *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     *made = ABT_POOL_NULL;
-    CHECK(def, ABT_ERR_INV_POOL_USER_DEF);
+    COMITY_CHECK(def, ABT_ERR_INV_POOL_USER_DEF);
     pool *p = make_pool(ABT_POOL_FIFO, ABT_POOL_ACCESS_MPMC, false);
-    CHECK(p, ABT_ERR_MEM);
+    COMITY_CHECK(p, ABT_ERR_MEM);
     int automatic = 0;
     if (read_pool_config(config, ABT_pool_config_automatic.key, &automatic)) p->automatic = automatic != 0;
     define(p, def);
@@ -103,9 +103,9 @@ int ABT_pool_create(ABT_pool_user_def def, ABT_pool_config config, ABT_pool *mad
 }
 
 int ABT_pool_free(ABT_pool *p) {
-    CHECK_READY();
-    CHECK(*p, ABT_ERR_INV_POOL);
-    CHECK(is_empty(of(*p)) && of(*p)->schedulers.load(std::memory_order_relaxed) == 0, ABT_ERR_POOL);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(*p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(is_empty(of(*p)) && of(*p)->schedulers.load(std::memory_order_relaxed) == 0, ABT_ERR_POOL);
     free_pool(of(*p));
     *p = ABT_POOL_NULL;
     return ABT_SUCCESS;
@@ -114,42 +114,42 @@ int ABT_pool_free(ABT_pool *p) {
 // ---- What it is
 
 int ABT_pool_get_access(ABT_pool p, ABT_pool_access *access) {
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     *access = of(p)->access;
     return ABT_SUCCESS;
 }
 
 int ABT_pool_is_empty(ABT_pool p, ABT_bool *is) {
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     *is = is_empty(of(p)) ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }
 
 int ABT_pool_get_size(ABT_pool p, size_t *size) {
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     return size_of(of(p), *size) ? ABT_SUCCESS : ABT_ERR_POOL;
 }
 
 int ABT_pool_get_total_size(ABT_pool p, size_t *size) {
-    TRY(ABT_pool_get_size(p, size));
+    COMITY_TRY(ABT_pool_get_size(p, size));
     *size += static_cast<size_t>(of(p)->blocked.load(std::memory_order_relaxed));
     return ABT_SUCCESS;
 }
 
 int ABT_pool_set_data(ABT_pool p, void *data) {
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     of(p)->data = data;
     return ABT_SUCCESS;
 }
 
 int ABT_pool_get_data(ABT_pool p, void **data) {
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     *data = of(p)->data;
     return ABT_SUCCESS;
 }
 
 int ABT_pool_get_id(ABT_pool p, int *id) {
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     *id = of(p)->id;
     return ABT_SUCCESS;
 }
@@ -158,7 +158,7 @@ int ABT_pool_get_id(ABT_pool p, int *id) {
 
 int ABT_pool_pop_thread_ex(ABT_pool p, ABT_thread *h, ABT_pool_context op) {
     *h = ABT_THREAD_NULL;
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     *h = handle(pop(of(p), op));
     return ABT_SUCCESS;
 }
@@ -168,14 +168,14 @@ int ABT_pool_pop_thread(ABT_pool p, ABT_thread *h) {
 }
 
 int ABT_pool_pop_threads_ex(ABT_pool h, ABT_thread *list, size_t most, size_t *num, ABT_pool_context op) {
-    CHECK(h, ABT_ERR_INV_POOL);
+    COMITY_CHECK(h, ABT_ERR_INV_POOL);
     pool *p = of(h);
     *num = 0;
     if (p->built_in()) {
         for (thread *t = nullptr; *num < most && (t = pop(p, op));) list[(*num)++] = handle(t);
         return ABT_SUCCESS;
     }
-    CHECK(p->kind == pool_kind::user && p->user.pop_many, ABT_ERR_POOL);
+    COMITY_CHECK(p->kind == pool_kind::user && p->user.pop_many, ABT_ERR_POOL);
     p->user.pop_many(h, list, most, num, op);
     for (size_t i = 0; i < *num; ++i) of(list[i])->pooled.store(false, std::memory_order_relaxed);
     return ABT_SUCCESS;
@@ -186,8 +186,8 @@ int ABT_pool_pop_threads(ABT_pool p, ABT_thread *list, size_t most, size_t *num)
 }
 
 int ABT_pool_push_thread_ex(ABT_pool p, ABT_thread t, ABT_pool_context op) {
-    CHECK_READY();
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     if (!t) return ABT_SUCCESS;
     return push_to(of(p), of(t), op);
 }
@@ -197,17 +197,17 @@ int ABT_pool_push_thread(ABT_pool p, ABT_thread t) {
 }
 
 int ABT_pool_push_threads_ex(ABT_pool h, const ABT_thread *list, size_t num, ABT_pool_context op) {
-    CHECK_READY();
-    CHECK(h, ABT_ERR_INV_POOL);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(h, ABT_ERR_INV_POOL);
     pool *p = of(h);
-    CHECK(p->built_in() || (p->kind == pool_kind::user && p->user.push_many), ABT_ERR_POOL);
+    COMITY_CHECK(p->built_in() || (p->kind == pool_kind::user && p->user.push_many), ABT_ERR_POOL);
     if (p->built_in()) {
         for (size_t i = 0; i < num; ++i)
-            if (list[i]) TRY(push_to(p, of(list[i]), op));
+            if (list[i]) COMITY_TRY(push_to(p, of(list[i]), op));
         return ABT_SUCCESS;
     }
     auto *units = new (std::nothrow) ABT_unit[num + 1];
-    CHECK(units, ABT_ERR_MEM);
+    COMITY_CHECK(units, ABT_ERR_MEM);
     int error = ABT_SUCCESS;
     size_t n = 0;
     for (size_t i = 0; i < num && error == ABT_SUCCESS; ++i) {
@@ -230,10 +230,10 @@ int ABT_pool_push_threads(ABT_pool p, const ABT_thread *list, size_t num) {
 
 int ABT_pool_pop_wait_thread_ex(ABT_pool p, ABT_thread *h, double seconds, ABT_pool_context op) {
     *h = ABT_THREAD_NULL;
-    CHECK_READY();
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     thread *t = nullptr;
-    TRY(pop_waiting(of(p), t, seconds, op));
+    COMITY_TRY(pop_waiting(of(p), t, seconds, op));
     *h = handle(t);
     return ABT_SUCCESS;
 }
@@ -243,12 +243,12 @@ int ABT_pool_pop_wait_thread(ABT_pool p, ABT_thread *h, double seconds) {
 }
 
 int ABT_pool_print_all_threads(ABT_pool p, void *arg, void (*fn)(void *, ABT_thread)) {
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     return print(of(p), {fn, nullptr, arg});
 }
 
 int ABT_pool_print_all(ABT_pool p, void *arg, void (*fn)(void *, ABT_unit)) {
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     return print(of(p), {nullptr, fn, arg});
 }
 
@@ -256,7 +256,7 @@ int ABT_pool_print_all(ABT_pool p, void *arg, void (*fn)(void *, ABT_unit)) {
 
 int ABT_pool_pop(ABT_pool p, ABT_unit *unit) {
     *unit = ABT_UNIT_NULL;
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     if (thread *t = pop(of(p), ABT_POOL_CONTEXT_OP_POOL_OTHER)) *unit = t->unit;
     return ABT_SUCCESS;
 }
@@ -264,21 +264,21 @@ int ABT_pool_pop(ABT_pool p, ABT_unit *unit) {
 int ABT_pool_pop_wait(ABT_pool p, ABT_unit *unit, double seconds) {
     *unit = ABT_UNIT_NULL;
     ABT_thread h = ABT_THREAD_NULL;
-    TRY(ABT_pool_pop_wait_thread(p, &h, seconds));
+    COMITY_TRY(ABT_pool_pop_wait_thread(p, &h, seconds));
     if (h) *unit = of(h)->unit;
     return ABT_SUCCESS;
 }
 
 int ABT_pool_pop_timedwait(ABT_pool h, ABT_unit *unit, double until) {
     *unit = ABT_UNIT_NULL;
-    CHECK_READY();
-    CHECK(h, ABT_ERR_INV_POOL);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(h, ABT_ERR_INV_POOL);
     pool *p = of(h);
     if (p->built_in()) {
         if (thread *t = pop_wait(p, ABT_POOL_CONTEXT_OP_POOL_OTHER, nanoseconds(until))) *unit = t->unit;
         return ABT_SUCCESS;
     }
-    CHECK(p->kind == pool_kind::user_by_structure && p->structure.p_pop_timedwait, ABT_ERR_POOL);
+    COMITY_CHECK(p->kind == pool_kind::user_by_structure && p->structure.p_pop_timedwait, ABT_ERR_POOL);
     *unit = p->structure.p_pop_timedwait(h, until);
     if (thread *t = *unit == ABT_UNIT_NULL ? nullptr : thread_of(*unit))
         t->pooled.store(false, std::memory_order_relaxed);
@@ -286,43 +286,43 @@ int ABT_pool_pop_timedwait(ABT_pool h, ABT_unit *unit, double until) {
 }
 
 int ABT_pool_push(ABT_pool p, ABT_unit unit) {
-    CHECK_READY();
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     thread *t = unit == ABT_UNIT_NULL ? nullptr : thread_of(unit);
-    CHECK(t, ABT_ERR_INV_UNIT);
+    COMITY_CHECK(t, ABT_ERR_INV_UNIT);
     return push_to(of(p), t, ABT_POOL_CONTEXT_OP_POOL_OTHER);
 }
 
 int ABT_pool_remove(ABT_pool p, ABT_unit unit) {
-    CHECK_READY();
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     thread *t = unit == ABT_UNIT_NULL ? nullptr : thread_of(unit);
-    CHECK(t, ABT_ERR_INV_UNIT);
-    CHECK(can_remove(of(p)), ABT_ERR_POOL);
+    COMITY_CHECK(t, ABT_ERR_INV_UNIT);
+    COMITY_CHECK(can_remove(of(p)), ABT_ERR_POOL);
     return take_out(of(p), t) ? ABT_SUCCESS : ABT_ERR_POOL;
 }
 
 int ABT_unit_get_thread(ABT_unit unit, ABT_thread *h) {
     *h = ABT_THREAD_NULL;
-    CHECK(unit != ABT_UNIT_NULL, ABT_ERR_INV_UNIT);
+    COMITY_CHECK(unit != ABT_UNIT_NULL, ABT_ERR_INV_UNIT);
     thread *t = thread_of(unit);
-    CHECK(t, ABT_ERR_INV_UNIT);
+    COMITY_CHECK(t, ABT_ERR_INV_UNIT);
     *h = handle(t);
     return ABT_SUCCESS;
 }
 
 // Argobots 1.1 and later: pushing says where a unit belongs.
 int ABT_unit_set_associated_pool(ABT_unit unit, ABT_pool p) {
-    CHECK(unit != ABT_UNIT_NULL, ABT_ERR_INV_UNIT);
+    COMITY_CHECK(unit != ABT_UNIT_NULL, ABT_ERR_INV_UNIT);
     return p ? ABT_SUCCESS : ABT_ERR_INV_POOL;
 }
 
 int ABT_pool_add_sched(ABT_pool p, ABT_sched h) {
-    CHECK_READY();
-    CHECK(p, ABT_ERR_INV_POOL);
-    CHECK(h, ABT_ERR_INV_SCHED);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_CHECK(h, ABT_ERR_INV_SCHED);
     scheduler *d = of(h);
-    CHECK(take_into_use(d, scheduler::use::in_pool), ABT_ERR_INV_SCHED);
+    COMITY_CHECK(take_into_use(d, scheduler::use::in_pool), ABT_ERR_INV_SCHED);
     int error = make_unit_of(d, unit_kind::ult) ? ABT_SUCCESS : ABT_ERR_MEM;
     if (error == ABT_SUCCESS) error = associate(d->unit, of(p));
     if (error != ABT_SUCCESS) {

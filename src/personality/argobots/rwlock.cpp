@@ -23,9 +23,9 @@ struct rwlock {
 rwlock *of(ABT_rwlock l) { return reinterpret_cast<rwlock *>(l); }
 
 int lock(ABT_rwlock h, bool writes) {
-    CHECK(h, ABT_ERR_INV_RWLOCK);
+    COMITY_CHECK(h, ABT_ERR_INV_RWLOCK);
     thread *t = self();
-    CHECK(!t || !t->is_tasklet(), ABT_ERR_RWLOCK);
+    COMITY_CHECK(!t || !t->is_tasklet(), ABT_ERR_RWLOCK);
     rwlock *l = of(h);
     l->queue.lock.lock();
     if (!l->writer && (!writes || l->readers == 0)) {
@@ -72,20 +72,20 @@ void admit(rwlock *l, context *&list) {
 extern "C" {
 
 int ABT_rwlock_create(ABT_rwlock *made) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     auto *l = new (std::nothrow) rwlock;
-    CHECK(l, ABT_ERR_MEM);
+    COMITY_CHECK(l, ABT_ERR_MEM);
     *made = reinterpret_cast<ABT_rwlock>(l);
     return ABT_SUCCESS;
 }
 
 int ABT_rwlock_free(ABT_rwlock *h) {
-    CHECK(*h, ABT_ERR_INV_RWLOCK);
+    COMITY_CHECK(*h, ABT_ERR_INV_RWLOCK);
     rwlock *l = of(*h);
     l->queue.lock.lock(); // whoever unlocked it last has left, then
     const bool used = l->writer || l->readers != 0 || !l->queue.empty();
     l->queue.lock.unlock();
-    CHECK(!used, ABT_ERR_RWLOCK);
+    COMITY_CHECK(!used, ABT_ERR_RWLOCK);
     delete l;
     *h = ABT_RWLOCK_NULL;
     return ABT_SUCCESS;
@@ -95,7 +95,7 @@ int ABT_rwlock_rdlock(ABT_rwlock l) { return lock(l, false); }
 int ABT_rwlock_wrlock(ABT_rwlock l) { return lock(l, true); }
 
 int ABT_rwlock_unlock(ABT_rwlock h) {
-    CHECK(h, ABT_ERR_INV_RWLOCK);
+    COMITY_CHECK(h, ABT_ERR_INV_RWLOCK);
     rwlock *l = of(h);
     context *list = nullptr;
     l->queue.lock.lock();

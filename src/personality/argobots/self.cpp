@@ -10,33 +10,33 @@ namespace {
 
 // The caller as a work unit; an error on a thread that is none.
 int require_unit(thread *&t) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     t = self();
     return t ? ABT_SUCCESS : ABT_ERR_INV_XSTREAM;
 }
 
 int require_ult(thread *&t) {
-    CHECK_READY();
-    CHECK(own_thread(), ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(own_thread(), ABT_ERR_INV_XSTREAM);
     t = leaving_ult();
     return t ? ABT_SUCCESS : ABT_ERR_INV_THREAD;
 }
 
 // The caller, and the ULT that goes on in its place, which stands in no pool.
 int require_two(ABT_thread h, thread *&me, thread *&to) {
-    CHECK(h, ABT_ERR_INV_THREAD);
+    COMITY_CHECK(h, ABT_ERR_INV_THREAD);
     to = of(h);
-    TRY(require_ult(me));
-    CHECK(!to->is_tasklet() && to->kind != unit_kind::main_scheduler && to != me, ABT_ERR_INV_THREAD);
+    COMITY_TRY(require_ult(me));
+    COMITY_CHECK(!to->is_tasklet() && to->kind != unit_kind::main_scheduler && to != me, ABT_ERR_INV_THREAD);
     return give_stack(to) ? ABT_SUCCESS : ABT_ERR_MEM;
 }
 
 // The same for one that is suspended: it is so no more.
 int require_suspended(ABT_thread h, thread *&me, thread *&to) {
-    TRY(require_two(h, me, to));
-    CHECK(to->state.load(std::memory_order_acquire) == ABT_THREAD_STATE_BLOCKED && // acquire[abt-state]
-              to->suspended.exchange(false, std::memory_order_relaxed),
-          ABT_ERR_THREAD);
+    COMITY_TRY(require_two(h, me, to));
+    COMITY_CHECK(to->state.load(std::memory_order_acquire) == ABT_THREAD_STATE_BLOCKED && // acquire[abt-state]
+                     to->suspended.exchange(false, std::memory_order_relaxed),
+                 ABT_ERR_THREAD);
     if (to->home) to->home->blocked.fetch_sub(1, std::memory_order_release); // release[abt-blocked]
     return ABT_SUCCESS;
 }
@@ -50,14 +50,14 @@ extern "C" {
 int ABT_self_get_xstream(ABT_xstream *x) {
     *x = ABT_XSTREAM_NULL;
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *x = handle(t->on);
     return ABT_SUCCESS;
 }
 
 int ABT_self_get_xstream_rank(int *rank) {
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *rank = t->on->rank;
     return ABT_SUCCESS;
 }
@@ -65,14 +65,14 @@ int ABT_self_get_xstream_rank(int *rank) {
 int ABT_self_get_thread(ABT_thread *h) {
     *h = ABT_THREAD_NULL;
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *h = handle(t);
     return ABT_SUCCESS;
 }
 
 int ABT_self_get_thread_id(ABT_unit_id *id) {
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *id = id_of(t);
     return ABT_SUCCESS;
 }
@@ -80,7 +80,7 @@ int ABT_self_get_thread_id(ABT_unit_id *id) {
 int ABT_self_get_type(ABT_unit_type *type) {
     *type = ABT_UNIT_TYPE_EXT;
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *type = t->is_tasklet() ? ABT_UNIT_TYPE_TASK : ABT_UNIT_TYPE_THREAD;
     return ABT_SUCCESS;
 }
@@ -88,8 +88,8 @@ int ABT_self_get_type(ABT_unit_type *type) {
 int ABT_self_is_primary(ABT_bool *is) {
     *is = ABT_FALSE;
     thread *t = nullptr;
-    TRY(require_unit(t));
-    CHECK(!t->is_tasklet(), ABT_ERR_INV_THREAD);
+    COMITY_TRY(require_unit(t));
+    COMITY_CHECK(!t->is_tasklet(), ABT_ERR_INV_THREAD);
     *is = t->kind == unit_kind::main_ult ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }
@@ -97,14 +97,14 @@ int ABT_self_is_primary(ABT_bool *is) {
 int ABT_self_on_primary_xstream(ABT_bool *is) {
     *is = ABT_FALSE;
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *is = t->on->primary ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }
 
 int ABT_self_is_unnamed(ABT_bool *is) {
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *is = t->named ? ABT_FALSE : ABT_TRUE;
     return ABT_SUCCESS;
 }
@@ -112,7 +112,7 @@ int ABT_self_is_unnamed(ABT_bool *is) {
 int ABT_self_get_last_pool(ABT_pool *p) {
     *p = ABT_POOL_NULL;
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *p = handle(t->home);
     return ABT_SUCCESS;
 }
@@ -120,28 +120,28 @@ int ABT_self_get_last_pool(ABT_pool *p) {
 int ABT_self_get_last_pool_id(int *id) {
     *id = -1;
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     if (t->home) *id = t->home->id;
     return ABT_SUCCESS;
 }
 
 int ABT_self_set_associated_pool(ABT_pool p) {
     thread *t = nullptr;
-    TRY(require_unit(t));
-    CHECK(p, ABT_ERR_INV_POOL);
+    COMITY_TRY(require_unit(t));
+    COMITY_CHECK(p, ABT_ERR_INV_POOL);
     return associate(t, of(p));
 }
 
 int ABT_self_get_unit(ABT_unit *unit) {
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *unit = t->unit;
     return ABT_SUCCESS;
 }
 
 int ABT_self_set_arg(void *arg) {
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     t->arg = arg;
     return ABT_SUCCESS;
 }
@@ -149,14 +149,14 @@ int ABT_self_set_arg(void *arg) {
 int ABT_self_get_arg(void **arg) {
     *arg = nullptr;
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *arg = t->arg;
     return ABT_SUCCESS;
 }
 
 int ABT_self_get_thread_func(void (**fn)(void *)) {
     thread *t = nullptr;
-    TRY(require_unit(t));
+    COMITY_TRY(require_unit(t));
     *fn = t->fn;
     return ABT_SUCCESS;
 }
@@ -165,76 +165,76 @@ int ABT_self_get_thread_func(void (**fn)(void *)) {
 
 int ABT_self_yield(void) {
     thread *t = nullptr;
-    TRY(require_unit(t));
-    CHECK(!t->is_tasklet(), ABT_ERR_INV_THREAD);
+    COMITY_TRY(require_unit(t));
+    COMITY_CHECK(!t->is_tasklet(), ABT_ERR_INV_THREAD);
     return ABT_thread_yield();
 }
 
 int ABT_self_yield_to(ABT_thread h) {
     thread *me = nullptr, *to = nullptr;
-    TRY(require_two(h, me, to));
+    COMITY_TRY(require_two(h, me, to));
     static_cast<void>(leave_to(me, to, after_going<ABT_POOL_CONTEXT_OP_THREAD_YIELD_TO>, me));
     return ABT_SUCCESS;
 }
 
 int ABT_self_resume_yield_to(ABT_thread h) {
     thread *me = nullptr, *to = nullptr;
-    TRY(require_suspended(h, me, to));
+    COMITY_TRY(require_suspended(h, me, to));
     static_cast<void>(leave_to(me, to, after_going<ABT_POOL_CONTEXT_OP_THREAD_RESUME_YIELD_TO>, me));
     return ABT_SUCCESS;
 }
 
 int ABT_self_suspend(void) {
     thread *t = nullptr;
-    TRY(require_ult(t));
+    COMITY_TRY(require_ult(t));
     leave_to_parent(t, after_suspend, t);
     return ABT_SUCCESS;
 }
 
 int ABT_self_suspend_to(ABT_thread h) {
     thread *me = nullptr, *to = nullptr;
-    TRY(require_two(h, me, to));
+    COMITY_TRY(require_two(h, me, to));
     static_cast<void>(leave_to(me, to, after_suspend, me));
     return ABT_SUCCESS;
 }
 
 int ABT_self_resume_suspend_to(ABT_thread h) {
     thread *me = nullptr, *to = nullptr;
-    TRY(require_suspended(h, me, to));
+    COMITY_TRY(require_suspended(h, me, to));
     static_cast<void>(leave_to(me, to, after_suspend, me));
     return ABT_SUCCESS;
 }
 
 int ABT_self_exit(void) {
     thread *t = nullptr;
-    TRY(require_ult(t));
-    CHECK(t->kind != unit_kind::main_ult, ABT_ERR_INV_THREAD);
+    COMITY_TRY(require_ult(t));
+    COMITY_CHECK(t->kind != unit_kind::main_ult, ABT_ERR_INV_THREAD);
     exit_to_parent(t);
 }
 
 int ABT_self_exit_to(ABT_thread h) {
     thread *me = nullptr, *to = nullptr;
-    TRY(require_ult(me));
-    CHECK(me->kind != unit_kind::main_ult, ABT_ERR_INV_THREAD);
-    TRY(require_two(h, me, to));
+    COMITY_TRY(require_ult(me));
+    COMITY_CHECK(me->kind != unit_kind::main_ult, ABT_ERR_INV_THREAD);
+    COMITY_TRY(require_two(h, me, to));
     exit_to(me, to);
 }
 
 int ABT_self_resume_exit_to(ABT_thread h) {
     thread *me = nullptr, *to = nullptr;
-    TRY(require_ult(me));
-    CHECK(me->kind != unit_kind::main_ult, ABT_ERR_INV_THREAD);
-    TRY(require_suspended(h, me, to));
+    COMITY_TRY(require_ult(me));
+    COMITY_CHECK(me->kind != unit_kind::main_ult, ABT_ERR_INV_THREAD);
+    COMITY_TRY(require_suspended(h, me, to));
     exit_to(me, to);
 }
 
 int ABT_self_schedule(ABT_thread h, ABT_pool p) {
-    CHECK_READY();
+    COMITY_CHECK_READY();
     thread *me = own_thread();
-    CHECK(me, ABT_ERR_INV_XSTREAM);
-    CHECK(me->on->current == me, ABT_ERR_INV_THREAD); // a tasklet
-    CHECK(h, ABT_ERR_INV_THREAD);
-    if (p) TRY(associate(of(h), of(p)));
+    COMITY_CHECK(me, ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK(me->on->current == me, ABT_ERR_INV_THREAD); // a tasklet
+    COMITY_CHECK(h, ABT_ERR_INV_THREAD);
+    if (p) COMITY_TRY(associate(of(h), of(p)));
     if (me->runs) note_work(me->runs);
     pass_by(me->on);
     run(me, of(h));

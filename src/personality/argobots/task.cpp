@@ -19,23 +19,23 @@ int ABT_task_cancel(ABT_task t) { return as_task_error(ABT_thread_cancel(t)); }
 
 int ABT_task_self(ABT_task *h) {
     *h = ABT_TASK_NULL;
-    CHECK_READY();
+    COMITY_CHECK_READY();
     thread *t = self();
-    CHECK(t, ABT_ERR_INV_XSTREAM);
-    CHECK(t->is_tasklet(), ABT_ERR_INV_TASK);
+    COMITY_CHECK(t, ABT_ERR_INV_XSTREAM);
+    COMITY_CHECK(t->is_tasklet(), ABT_ERR_INV_TASK);
     *h = handle(t);
     return ABT_SUCCESS;
 }
 
 int ABT_task_self_id(uint64_t *id) {
     ABT_task h = ABT_TASK_NULL;
-    TRY(ABT_task_self(&h));
+    COMITY_TRY(ABT_task_self(&h));
     *id = id_of(of(h));
     return ABT_SUCCESS;
 }
 
 int ABT_task_get_state(ABT_task h, ABT_task_state *state) {
-    CHECK(h && of(h)->is_tasklet(), ABT_ERR_INV_TASK);
+    COMITY_CHECK(h && of(h)->is_tasklet(), ABT_ERR_INV_TASK);
     switch (of(h)->state.load(std::memory_order_acquire)) { // acquire[abt-state]
     case ABT_THREAD_STATE_READY:
         *state = ABT_TASK_STATE_READY;

@@ -20,50 +20,50 @@ double ABT_get_wtime(void) { return static_cast<double>(comity::sys::now_ns()) *
 
 int ABT_timer_create(ABT_timer *made) {
     auto *t = new (std::nothrow) stop_watch;
-    CHECK(t, ABT_ERR_MEM);
+    COMITY_CHECK(t, ABT_ERR_MEM);
     *made = reinterpret_cast<ABT_timer>(t);
     return ABT_SUCCESS;
 }
 
 int ABT_timer_dup(ABT_timer t, ABT_timer *made) {
-    CHECK(t, ABT_ERR_INV_TIMER);
-    TRY(ABT_timer_create(made));
+    COMITY_CHECK(t, ABT_ERR_INV_TIMER);
+    COMITY_TRY(ABT_timer_create(made));
     *of(*made) = *of(t);
     return ABT_SUCCESS;
 }
 
 int ABT_timer_free(ABT_timer *t) {
-    CHECK(*t, ABT_ERR_INV_TIMER);
+    COMITY_CHECK(*t, ABT_ERR_INV_TIMER);
     delete of(*t);
     *t = ABT_TIMER_NULL;
     return ABT_SUCCESS;
 }
 
 int ABT_timer_start(ABT_timer t) {
-    CHECK(t, ABT_ERR_INV_TIMER);
+    COMITY_CHECK(t, ABT_ERR_INV_TIMER);
     of(t)->from = comity::sys::now_ns();
     return ABT_SUCCESS;
 }
 
 int ABT_timer_stop(ABT_timer t) {
-    CHECK(t, ABT_ERR_INV_TIMER);
+    COMITY_CHECK(t, ABT_ERR_INV_TIMER);
     of(t)->to = comity::sys::now_ns();
     return ABT_SUCCESS;
 }
 
 int ABT_timer_read(ABT_timer t, double *seconds) {
-    CHECK(t, ABT_ERR_INV_TIMER);
+    COMITY_CHECK(t, ABT_ERR_INV_TIMER);
     *seconds = of(t)->seconds();
     return ABT_SUCCESS;
 }
 
 int ABT_timer_stop_and_read(ABT_timer t, double *seconds) {
-    TRY(ABT_timer_stop(t));
+    COMITY_TRY(ABT_timer_stop(t));
     return ABT_timer_read(t, seconds);
 }
 
 int ABT_timer_stop_and_add(ABT_timer t, double *seconds) {
-    TRY(ABT_timer_stop(t));
+    COMITY_TRY(ABT_timer_stop(t));
     *seconds += of(t)->seconds();
     return ABT_SUCCESS;
 }

@@ -34,7 +34,7 @@ void define(pool *p, ABT_pool_user_def def) noexcept {
 
 namespace {
 template <class Fn> int set(ABT_pool_user_def d, Fn user_functions::*which, Fn fn) noexcept {
-    CHECK(d, ABT_ERR_INV_POOL_USER_DEF);
+    COMITY_CHECK(d, ABT_ERR_INV_POOL_USER_DEF);
     of(d)->functions.*which = fn;
     return ABT_SUCCESS;
 }
@@ -49,10 +49,10 @@ extern "C" {
 int ABT_pool_user_def_create(ABT_pool_user_create_unit_fn create_unit, ABT_pool_user_free_unit_fn free_unit,
                              ABT_pool_user_is_empty_fn is_empty, ABT_pool_user_pop_fn pop, ABT_pool_user_push_fn push,
                              ABT_pool_user_def *made) {
-    CHECK_READY();
-    CHECK(create_unit && free_unit && is_empty && pop && push, ABT_ERR_INV_ARG);
+    COMITY_CHECK_READY();
+    COMITY_CHECK(create_unit && free_unit && is_empty && pop && push, ABT_ERR_INV_ARG);
     auto *d = new (std::nothrow) definition;
-    CHECK(d, ABT_ERR_MEM);
+    COMITY_CHECK(d, ABT_ERR_MEM);
     d->functions.create_unit = create_unit;
     d->functions.free_unit = free_unit;
     d->functions.is_empty = is_empty;
@@ -63,7 +63,7 @@ int ABT_pool_user_def_create(ABT_pool_user_create_unit_fn create_unit, ABT_pool_
 }
 
 int ABT_pool_user_def_free(ABT_pool_user_def *d) {
-    CHECK(*d, ABT_ERR_INV_POOL_USER_DEF);
+    COMITY_CHECK(*d, ABT_ERR_INV_POOL_USER_DEF);
     delete of(*d);
     *d = ABT_POOL_USER_DEF_NULL;
     return ABT_SUCCESS;
