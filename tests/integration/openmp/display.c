@@ -9,8 +9,10 @@ int main(void) {
     char field[64];
     omp_capture_affinity(field, sizeof field, "%i");
     printf("%s %ld 0x%lx\n", field, syscall(SYS_gettid), (unsigned long)pthread_self());
-#pragma omp parallel num_threads(3)
+    int threads = 0;
+#pragma omp parallel num_threads(3) reduction(+ : threads)
     {
+        ++threads;
 #pragma omp critical
         {
             char mine[64];
@@ -20,5 +22,5 @@ int main(void) {
     }
     fflush(stdout);
     omp_display_env(0);
-    return 0;
+    return threads != 3;
 }

@@ -9,6 +9,7 @@
 #include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/region.hpp"
 #include "sys/message.hpp"
+#include "sys/process.hpp"
 
 using namespace comity::openmp;
 using namespace comity::openmp::kmp;
@@ -24,25 +25,18 @@ enum reduction_way : std::uint8_t {
 
 using combine_function = void (*)(void *into, void *from);
 
-// KMP_FORCE_REDUCTION and KMP_DETERMINISTIC_REDUCTION; `alone`: nothing was said.
-reduction_way wanted = alone;
-
-__attribute__((constructor)) void read_wanted() noexcept {
+// What KMP_FORCE_REDUCTION and KMP_DETERMINISTIC_REDUCTION say; `alone`: nothing.
+reduction_way read_wanted() noexcept {
     const char *text = look_up("KMP_DETERMINISTIC_REDUCTION");
     bool deterministic = false;
     if (text && !read_flag(text, deterministic))
         comity::sys::warn("KMP_DETERMINISTIC_REDUCTION=\"%s\": not true or false; using false", text);
-    if (deterministic) wanted = gathered;
     text = look_up("KMP_FORCE_REDUCTION");
-    if (!text) return;
-    if (!::strcasecmp(text, "critical"))
-        wanted = locked;
-    else if (!::strcasecmp(text, "atomic"))
-        wanted = by_atomic;
-    else if (!::strcasecmp(text, "tree"))
-        wanted = gathered;
-    else
-        comity::sys::warn("KMP_FORCE_REDUCTION=\"%s\": not critical, atomic or tree; using what suits", text);
+    if (text && !::strcasecmp(text, "critical")) return locked;
+    if (text && !::strcasecmp(text, "atomic")) return by_atomic;
+    if (text && !::strcasecmp(text, "tree")) return gathered;
+    if (text) comity::sys::warn("KMP_FORCE_REDUCTION=\"%s\": not critical, atomic or tree; using what suits", text);
+    return deterministic ? gathered : alone;
 }
 
 // Nobody waits in the first two, which suits ranks that take turns on harts; an atomic operation for each variable
@@ -53,6 +47,8 @@ reduction_way choose(const thread *t, const ident *where, i32 variables, const v
     const bool in_league = !t->team->parent && t->teams > 1; // it combines what the league's teams have
     if (t->size == 1 && !in_league) return alone;
     const bool has_atomics = where && (where->flags & ident_atomic_reduce);
+    // At the first reduction: processes under comity run that have none say nothing of bad values.
+    const reduction_way wanted = comity::sys::made_once([] { return read_wanted(); });
     if (wanted == gathered && !in_league && data && combine) return gathered;
     if (has_atomics && wanted != locked && (variables <= few || wanted == by_atomic)) return by_atomic;
     return locked;
