@@ -13,7 +13,7 @@ struct kit {
         const auto run = [](void *function, void *) { reinterpret_cast<void (*)()>(function)(); };
         comity_arch_save_call(&saved[0], top, run, reinterpret_cast<void *>(side), nullptr);
     }
-    static void go(int from, int to) { comity_arch_switch(&saved[from], saved[to], comity_arch_nothing, nullptr); }
+    static void go(int from, int to) { comity_arch_switch(&saved[from], saved[to], nullptr, nullptr); }
 };
 
 } // namespace

@@ -30,7 +30,7 @@ struct unit_hooks {
     // `c` lets the context that runs `what` (context::runs) go on, and stands behind others. False: it is not among
     // those that the calling hart would go on with. Switches. May be null: the scheduler cannot look for one.
     bool (*yield_to)(unit_scheduler *self, context *c, const void *what) noexcept = nullptr;
-    // As yield, but a fresh unit of the hart's begins first, if there is one. May be null.
+    // As yield_units, but a fresh unit of the hart's begins first, if there is one. May be null.
     void (*yield_to_fresh)(unit_scheduler *self, context *c) noexcept = nullptr;
     // The context, which is off its stack, may go on, best on the hart with this number. May be null.
     void (*put_on)(unit_scheduler *self, context *c, unsigned hart) noexcept = nullptr;

@@ -132,8 +132,6 @@ private:
     void move_unit(policy *to, slot &own, unit *u) noexcept;
     void call_harts(unsigned n) noexcept;
     bool switch_to_started(slot &own, context *from, core::arch::after_fn after, void *arg) noexcept;
-    bool yield_with_a_look(context *c, slot &own) noexcept;
-    bool yield_to_started(context *c, slot &own) noexcept;
     bool yield_to_shared(context *c, slot &own) noexcept;
     bool has_beyond(carrier *k, const slot &own) noexcept;
     bool wait_for_work(carrier *k) noexcept;

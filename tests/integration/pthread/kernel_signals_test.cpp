@@ -111,27 +111,6 @@ TEST_P(broken_pipe, ends_a_process_that_writes_on) {
 INSTANTIATE_TEST_SUITE_P(of, broken_pipe, testing::Bool(),
                          [](const auto &socket) { return socket.param ? "sockets" : "pipes"; });
 
-#if defined __x86_64__ && !defined __SANITIZE_THREAD__
-namespace {
-
-std::atomic<int> inside{0}, outside{0};
-std::atomic<bool> enough{false};
-
-[[gnu::noinline]] void compute_until_enough() {
-    while (!enough) {
-    }
-}
-
-void sample(int, siginfo_t *, void *context) {
-    const auto at = static_cast<std::uintptr_t>(static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP]);
-    const auto begin = reinterpret_cast<std::uintptr_t>(&compute_until_enough);
-    ++(at >= begin && at < begin + 256 ? inside : outside);
-    enough = inside >= 10 || outside >= 500;
-}
-
-} // namespace
-
-// What profilers live by.
 namespace {
 
 // A child whose first thread, or else another one, sleeps in a call, and then ends with `returned`.
@@ -156,9 +135,9 @@ constexpr int returned = 7;
 
 } // namespace
 
-class ending_signal : public testing::TestWithParam<bool> {};
+class interrupted_call : public testing::TestWithParam<bool> {};
 
-TEST_P(ending_signal, lets_the_call_that_it_interrupts_not_return) {
+TEST_P(interrupted_call, does_not_return_where_the_process_ends) {
     for (int i = 0; i < 30; ++i) {
         int ends[2];
         ASSERT_EQ(0, pipe(ends));
@@ -175,9 +154,56 @@ TEST_P(ending_signal, lets_the_call_that_it_interrupts_not_return) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, ending_signal, testing::Bool(),
-                         [](const auto &info) { return info.param ? "first" : "other"; });
+INSTANTIATE_TEST_SUITE_P(of, interrupted_call, testing::Bool(),
+                         [](const auto &first) { return first.param ? "the_first_thread" : "another_one"; });
 
+// Whoever else was there in the parent, and lets it in, is not there.
+TEST(ending_signal, waits_in_a_child_whose_only_thread_blocks_it) {
+    auto other = [] { usleep(400'000); };
+    const pthread_t o = start(other);
+    auto f = [] {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, SIGTERM);
+        pthread_sigmask(SIG_BLOCK, &one, nullptr);
+        for (int i = 0; i < 50; ++i) {
+            const pid_t child = fork();
+            if (child == 0) {
+                const timespec long_enough{20, 0};
+                _exit(sigtimedwait(&one, nullptr, &long_enough) == SIGTERM ? returned : 1);
+            }
+            kill(child, SIGTERM);
+            int status = 0;
+            EXPECT_EQ(child, waitpid(child, &status, 0));
+            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == returned) << status;
+        }
+        pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    };
+    pthread_join(start(f), nullptr);
+    pthread_join(o, nullptr);
+}
+
+#if defined __x86_64__ && !defined __SANITIZE_THREAD__
+namespace {
+
+std::atomic<int> inside{0}, outside{0};
+std::atomic<bool> enough{false};
+
+[[gnu::noinline]] void compute_until_enough() {
+    while (!enough) {
+    }
+}
+
+void sample(int, siginfo_t *, void *context) {
+    const auto at = static_cast<std::uintptr_t>(static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP]);
+    const auto begin = reinterpret_cast<std::uintptr_t>(&compute_until_enough);
+    ++(at >= begin && at < begin + 256 ? inside : outside);
+    enough = inside >= 10 || outside >= 500;
+}
+
+} // namespace
+
+// What profilers live by.
 TEST(kernel_signals, a_handler_sees_where_the_thread_is) {
     const char *harts = getenv("COMITY_HARTS");
     if (harts && atoi(harts) == 1) GTEST_SKIP() << "with one hart the first thread takes it, where it waits";

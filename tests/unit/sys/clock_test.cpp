@@ -14,7 +14,8 @@ constexpr std::time_t first = std::numeric_limits<std::time_t>::min(), last = st
 
 TEST(clock, deadlines_saturate) {
     for (const clockid_t clock : {CLOCK_MONOTONIC, CLOCK_REALTIME}) {
-        for (const std::time_t past : {first, std::time_t{-1}, std::time_t{0}}) EXPECT_EQ(deadline_of(clock, {past, 0}), 0);
+        for (const std::time_t past : {first, std::time_t{-1}, std::time_t{0}})
+            EXPECT_EQ(deadline_of(clock, {past, 0}), 0);
         EXPECT_GT(deadline_of(clock, {last, 999'999'999}), now_ns());
         EXPECT_LT(deadline_of(clock, {last, 999'999'999}), INT64_MAX);
     }

@@ -94,8 +94,10 @@ void on_arrival(int, siginfo_t *info, void *frame) {
     // Until the first thread takes what the process is sent, that is handled where the kernel brings it.
     const bool is_routed_on = routing.load(std::memory_order_relaxed);
     if (is_of_abort(*info) || (!is_routed_on && !is_of_who_causes_it(info->si_signo))) return handle_here(*info, i);
-    // At once: the call that it interrupts must not return to a program that is no more.
-    if (is_routed_on && info->si_code != SI_TKILL && ends_process(info->si_signo))
+    // At once: the call that it interrupts must not return to a program that is no more. Not what is one thread's, nor
+    // in a fork, in which the child does not know yet who is there.
+    if (const receiver *r = receiver_here(); is_routed_on && r && !r->forks && info->si_code != SI_TKILL &&
+                                             !is_of_who_causes_it(info->si_signo) && ends_process(info->si_signo))
         return act_by_default(info->si_signo);
     if (on_arrival_in_program(i, *info)) return;
     if (is_for_this_kernel_thread(*info, i) || !is_routed_on) return handle_here(*info, i);

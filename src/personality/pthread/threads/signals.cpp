@@ -255,6 +255,13 @@ void child_after_fork() noexcept {
     forget(process);
     if (r) forget(r->sent);
     is_first_there.store(is_first, std::memory_order_relaxed);
+    // Who is not there lets nothing in (ends_process); the rest of it: begin_again_in_child.
+    visit_threads(
+        [](thread &t, void *own) {
+            if (&t.signals != own) t.signals.context.store(nullptr, std::memory_order_relaxed);
+            return false;
+        },
+        r);
     routing_after_fork();
     parent_after_fork();
 }
