@@ -72,7 +72,7 @@ class display(unittest.TestCase):
         if compiler == "clang":
             line = 'comity: KMP_DETERMINISTIC_REDUCTION="maybe": not true or false; using false'
             self.assertIn(line, run(program, KMP_DETERMINISTIC_REDUCTION="maybe").stderr.splitlines())
-            self.assertEqual(run(program, KMP_DETERMINISTIC_REDUCTION=".true.").stderr, "")
+            self.assertNotIn("comity: ", run(program, KMP_DETERMINISTIC_REDUCTION=".true.").stderr)
 
     def test_native_thread_ids_are_the_originals(self):
         done = run(program)
