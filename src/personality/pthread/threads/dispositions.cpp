@@ -28,8 +28,7 @@ COMITY_NEXT_SYMBOL next<long (*)(long, ...)> next_syscall{"syscall"};
 
 core::spinlock lock;                             // of these:
 struct sigaction actions[number_of_signals + 1]; // of the claimed ones
-std::atomic<signal_set> claimed{0};              // written under the lock, as is:
-std::atomic<signal_set> left_to_default{0};      // of those, what the program lets end or stop it
+std::atomic<signal_set> claimed{0};              // written under the lock
 std::atomic<bool> routing{false};
 
 // Brought by the kernel, and not seen by the router yet. Written by handlers anywhere, which may hold any lock below.
@@ -94,11 +93,6 @@ void on_arrival(int, siginfo_t *info, void *frame) {
     // Until the first thread takes what the process is sent, that is handled where the kernel brings it.
     const bool is_routed_on = routing.load(std::memory_order_relaxed);
     if (is_of_abort(*info) || (!is_routed_on && !is_of_who_causes_it(info->si_signo))) return handle_here(*info, i);
-    // At once: the call that it interrupts must not return to a program that is no more. Not what is one thread's, nor
-    // in a fork, in which the child does not know yet who is there.
-    if (const receiver *r = receiver_here(); is_routed_on && r && !r->forks && info->si_code != SI_TKILL &&
-                                             !is_of_who_causes_it(info->si_signo) && ends_process(info->si_signo))
-        return act_by_default(info->si_signo);
     if (on_arrival_in_program(i, *info)) return;
     if (is_for_this_kernel_thread(*info, i) || !is_routed_on) return handle_here(*info, i);
     note_arrival(*info);
@@ -195,14 +189,6 @@ bool is_ignored(const struct sigaction &a, int signal) noexcept {
     return !is_handler(a) && (a.sa_handler == SIG_IGN || ignored_by_default(signal));
 }
 
-// With the lock, of a claimed one: what the program wants to be done with it.
-void set_action(int signal, const struct sigaction &a) noexcept {
-    actions[signal] = a;
-    const bool ends = !is_handler(a) && !is_ignored(a, signal);
-    const signal_set others = left_to_default.load(std::memory_order_relaxed) & ~set_of(signal);
-    left_to_default.store(others | (ends ? set_of(signal) : 0), std::memory_order_relaxed);
-}
-
 // It interrupts no call that can begin anew, and runs on the stack on which it finds the thread, which may go on
 // elsewhere before it returns. Nothing interrupts it.
 struct sigaction ours(const struct sigaction &programs) noexcept {
@@ -259,9 +245,8 @@ void claim(signal_set s) noexcept {
     for (int i = 1; i <= number_of_signals; ++i) {
         if (!(s & set_of(i)) || !is_routed(i)) continue;
         lock.lock();
-        if (struct sigaction a{}; !is_claimed(i) && look_up(i, a)) {
-            set_action(i, a);
-            (void)set(i, a);
+        if (!is_claimed(i) && look_up(i, actions[i])) {
+            (void)set(i, actions[i]);
             claimed.store(claimed.load(std::memory_order_relaxed) | set_of(i), std::memory_order_relaxed);
         }
         lock.unlock();
@@ -280,7 +265,7 @@ struct sigaction take_action(int signal) noexcept {
         struct sigaction usual {};
         usual.sa_handler = SIG_DFL;
         if (is_claimed(signal))
-            set_action(signal, usual);
+            actions[signal] = usual;
         else if (signal != SIGURG) // which stays ours
             (void)next_sigaction.get()(signal, &usual, nullptr);
     }
@@ -288,7 +273,12 @@ struct sigaction take_action(int signal) noexcept {
     return a;
 }
 
-bool acts_by_default(int signal) noexcept { return left_to_default.load(std::memory_order_relaxed) & set_of(signal); }
+bool acts_by_default(int signal) noexcept {
+    lock.lock();
+    const bool does = is_claimed(signal) && !is_handler(actions[signal]) && !is_ignored(actions[signal], signal);
+    lock.unlock();
+    return does;
+}
 
 void act_by_default(int signal) noexcept {
     if (ignored_by_default(signal)) return;
@@ -382,7 +372,7 @@ COMITY_INTERPOSED int sigaction(int signal, const struct sigaction *to, struct s
     if (is_claimed(signal)) {
         was = actions[signal];
         if (to) {
-            set_action(signal, *to);
+            actions[signal] = *to;
             result = set(signal, *to);
         }
     } else {

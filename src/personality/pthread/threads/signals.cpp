@@ -255,13 +255,6 @@ void child_after_fork() noexcept {
     forget(process);
     if (r) forget(r->sent);
     is_first_there.store(is_first, std::memory_order_relaxed);
-    // Who is not there lets nothing in (ends_process); the rest of it: begin_again_in_child.
-    visit_threads(
-        [](thread &t, void *own) {
-            if (&t.signals != own) t.signals.context.store(nullptr, std::memory_order_relaxed);
-            return false;
-        },
-        r);
     routing_after_fork();
     parent_after_fork();
 }
@@ -552,7 +545,9 @@ int send(receiver &r, const siginfo_t &info) noexcept {
     return error;
 }
 
-bool ends_process(int signal) noexcept {
+// What ends or stops the process does so at once, whatever its threads are at, if one of them does not block it; unless
+// one waits for it.
+static bool ends_process(int signal) noexcept {
     const auto awaits = [](receiver &r, void *one) {
         return (r.awaits.load(std::memory_order_relaxed) & *static_cast<signal_set *>(one)) != 0;
     };

@@ -286,9 +286,6 @@ constexpr bool is_of_who_causes_it(int signal) noexcept {
 }
 // Does the program leave it to the kernel, so that it ends or stops the process? Of a claimed one.
 bool acts_by_default(int signal) noexcept;
-// Does it, sent to the process, end or stop that at once, whatever its threads are at? One of them does not block it,
-// and none waits for it. Takes no lock.
-bool ends_process(int signal) noexcept;
 // What has come from the kernel goes into the queues. Any thread.
 void take_arrivals() noexcept;
 // Signals that end or stop the process do that in the kernel; and no longer.

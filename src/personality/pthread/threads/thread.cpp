@@ -50,8 +50,8 @@ std::size_t most_threads() noexcept {
 }
 
 core::spinlock memory_lock;
-thread *free_threads = nullptr;   // by next_free; under memory_lock
-std::atomic<std::size_t> made{0}; // of the range; written under memory_lock
+thread *free_threads = nullptr; // by next_free; under memory_lock, as is:
+std::size_t made = 0;           // of the range
 std::atomic<thread *> range{nullptr}, range_end{nullptr};
 
 // How many tell a thread something; several threads share one, and the memory of threads that are gone keeps it.
@@ -88,13 +88,9 @@ thread *take_memory() noexcept {
         if (first) range_end.store(first + most, std::memory_order_relaxed);
         range.store(first, std::memory_order_relaxed);
     }
-    const std::size_t so_far = made.load(std::memory_order_relaxed);
-    const bool is_new = !t && first && first + so_far < range_end.load(std::memory_order_relaxed);
+    const bool is_new = !t && first && first + made < range_end.load(std::memory_order_relaxed);
     if (t) free_threads = t->next_free;
-    if (is_new) {
-        t = new (&first[so_far]) thread;
-        made.store(so_far + 1, std::memory_order_release); // release[posix-threads-made]
-    }
+    if (is_new) t = new (&first[made++]) thread;
     memory_lock.unlock();
     if (t && !is_new) renew(*t);
     return t;
@@ -392,8 +388,9 @@ bool has_go() noexcept { return go_is_there.load(std::memory_order_relaxed); }
 void note_real_time() noexcept { real_time_was_given.store(true, std::memory_order_relaxed); }
 
 bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept {
-    const std::size_t number = made.load(std::memory_order_acquire); // acquire[posix-threads-made]
-    thread *const first = range.load(std::memory_order_relaxed), *const end = first + number;
+    memory_lock.lock();
+    thread *first = range.load(std::memory_order_relaxed), *end = first + made;
+    memory_lock.unlock();
     for (thread *t = first; t != end; ++t) {
         const std::uint32_t s = t->state.load(std::memory_order_acquire); // acquire[posix-thread-state]
         if ((s & thread::in_use) && !(s & thread::ended) && visit(*t, argument)) return true;
