@@ -25,6 +25,9 @@ namespace comity::core {
 
 // ---- Parking
 
+static __thread bool serves_deadlines __attribute__((tls_model("initial-exec"))) = false;
+void serve_deadlines() noexcept { serves_deadlines = true; }
+
 bool parker::take() noexcept {
     if (word_.load(std::memory_order_relaxed) != token) return false;
     word_.exchange(empty, std::memory_order_acquire); // acquire[park-token]
@@ -100,15 +103,17 @@ bool parker::spin_idle(const hart *own) noexcept {
 }
 
 void parker::wait_idle(const hart *own, bool serves) noexcept {
-    bool taken = own ? spin_idle(own) : take();
+    bool taken = own && !naps_ ? spin_idle(own) : take();
     bool has_served = false;
     for (; !taken && serves && sleep_at_input(); taken = take()) has_served = true;
     if (has_served) note_served();
-    if (!taken) sleep_until(INT64_MAX, !own || base().is_idle(own)); // else it was not for want of work
+    if (!taken) sleep_until(INT64_MAX, !naps_ && (!own || base().is_idle(own))); // else it was not for want of work
+    naps_ = is_by_deadline_.load(std::memory_order_relaxed);
 }
 
 void parker::wake() noexcept {
     chaos_point();
+    is_by_deadline_.store(serves_deadlines, std::memory_order_relaxed);
     const std::uint32_t before = word_.exchange(token, std::memory_order_release); // release[park-token]
     if (before == parked) sys::futex_wake(word_);
     if (before == at_input) wake_who_sleeps_for_input();

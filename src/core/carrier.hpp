@@ -37,6 +37,10 @@ public:
     // Gives the token. What was written before is visible to whoever takes it. At most one token at a time.
     void wake() noexcept;
     bool sleeping() const noexcept { return word_.load(std::memory_order_relaxed) == parked; }
+    // Did the last wait_idle end because somebody's time had come (serve_deadlines)? Who sleeps until then does not
+    // mind some microseconds, and mostly the next one ends so, too: spinning would cost a core and gain nothing. The
+    // owner.
+    bool naps() const noexcept { return naps_; }
 
 private:
     static constexpr std::uint32_t empty = 0, parked = 1, token = 2, at_input = 3;
@@ -44,8 +48,13 @@ private:
     bool sleep_until(std::int64_t deadline, bool tells) noexcept;
     bool sleep_at_input() noexcept;
     bool spin_idle(const hart *own) noexcept;
-    std::atomic<std::uint32_t> word_{empty}; // token: by the waker; the others: by the owner
+    std::atomic<std::uint32_t> word_{empty};  // token: by the waker; the others: by the owner
+    std::atomic<bool> is_by_deadline_{false}; // the token; written before it
+    bool naps_ = false;
 };
+
+// The calling kernel thread gives tokens because somebody's time has come, and for nothing else.
+void serve_deadlines() noexcept;
 
 // Counts for one carrier, which alone writes it; others may read it meanwhile.
 class counter {

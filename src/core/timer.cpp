@@ -115,6 +115,7 @@ bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
 
 void *timers_main(void *) {
     sys::name_kernel_thread("comity-timers");
+    serve_deadlines();
     run_anywhere();
     note_awake();
     for (;;) {

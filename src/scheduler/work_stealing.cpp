@@ -521,7 +521,7 @@ void work_stealing::wait_between_looks(slot &own) const noexcept {
 // A hart of a root waits a little before it leaves: new work mostly follows soon. Meanwhile it is a searcher, so nobody
 // is called for what it will find; so it looks again when it is none any more.
 bool work_stealing::wait_for_work(carrier *k) noexcept {
-    if (parent != &base()) return false;
+    if (parent != &base() || k->park.naps()) return false;
     searchers_.fetch_add(1, std::memory_order_relaxed);
     base().searches(+1);
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
