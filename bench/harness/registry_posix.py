@@ -80,6 +80,7 @@ CASES = [
     _operation("signal", "condition, signal to nobody", UNCONTENDED),
     _operation("lock-by-many", "mutex, eight threads", CONTENDED),
     _operation("hand-over", "condition, a turn from thread to thread", CONTENDED),
+    _operation("nap", "a sleep of 200 us, in four threads: processor time", [Bar("ratio_at_most", 1.5, "glibc")]),
     *_program("matmul", True, memory=True),
     *_program("barnes_hut", True, coarse=True, once=["serial", "glibc", *(order for order in ORDERS if order != "comity")]),
     *_program("fmm", True, memory=True),
