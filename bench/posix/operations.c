@@ -66,17 +66,20 @@ static void signal_nobody(long n) {
     for (long i = 0; i < n; ++i, ++count) pthread_cond_signal(&condition);
 }
 
+/* n, evenly by so many threads; each is given its share. */
+static void share_out(long n, long number, void *(*body)(void *)) {
+    pthread_t some[most_threads];
+    long share = n / number;
+    for (long k = 0; k < number; ++k) must(pthread_create(&some[k], NULL, body, &share));
+    for (long k = 0; k < number; ++k) must(pthread_join(some[k], NULL));
+}
+
 static void *lock_some(void *argument) {
     lock(*(const long *)argument);
     return NULL;
 }
 
-static void lock_by_many(long n) {
-    pthread_t some[most_threads];
-    long share = n / threads;
-    for (long k = 0; k < threads; ++k) must(pthread_create(&some[k], NULL, lock_some, &share));
-    for (long k = 0; k < threads; ++k) must(pthread_join(some[k], NULL));
-}
+static void lock_by_many(long n) { share_out(n, threads, lock_some); }
 
 /* Two threads hand a turn to each other. */
 typedef struct player {
@@ -108,20 +111,13 @@ static void hand_over(long n) {
 static void *nap_some(void *argument) {
     for (long i = *(const long *)argument; i > 0; --i) {
         usleep(200);
-        pthread_mutex_lock(&mutex);
-        ++count;
-        pthread_mutex_unlock(&mutex);
+        lock(1);
     }
     return NULL;
 }
 
 /* As programs do that poll. */
-static void nap(long n) {
-    pthread_t some[4];
-    long share = n / 4;
-    for (int k = 0; k < 4; ++k) must(pthread_create(&some[k], NULL, nap_some, &share));
-    for (int k = 0; k < 4; ++k) must(pthread_join(some[k], NULL));
-}
+static void nap(long n) { share_out(n, 4, nap_some); }
 
 static const struct operation {
     const char *name;

@@ -1,5 +1,5 @@
-// Threads that wait for input on the harts, without a kernel thread each. README.md, "Leaving the
-// harts and coming back", 4.
+// Threads that wait for input on the harts, without a kernel thread each. README.md, "Leaving the harts and
+// coming back", 4.
 #pragma once
 
 #include "core/input.hpp"

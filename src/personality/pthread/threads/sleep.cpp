@@ -6,6 +6,7 @@
 #include "sys/kernel_thread.hpp"
 
 #include <algorithm>
+
 #include <unistd.h>
 
 namespace comity::posix {
