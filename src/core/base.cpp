@@ -303,30 +303,16 @@ bool base_scheduler::has_worker(hart *h) noexcept {
 }
 
 carrier *base_scheduler::pop_waiter() noexcept {
-    if (waiting_.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (!waited_for()) return nullptr;
     lock_.lock();
-    carrier *k = first_;
-    if (k) {
-        first_ = k->next;
-        if (!first_) last_ = nullptr;
-        waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    }
+    carrier *k = waiting_.pop_front();
     lock_.unlock();
     return k;
 }
 
 bool base_scheduler::remove_waiter(carrier *k) noexcept {
     lock_.lock();
-    bool found = false;
-    for (carrier **at = &first_, *before = nullptr; *at; before = *at, at = &(*at)->next) {
-        if (*at == k) {
-            *at = k->next;
-            if (last_ == k) last_ = before;
-            waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-            found = true;
-            break;
-        }
-    }
+    const bool found = waiting_.remove(k);
     lock_.unlock();
     return found;
 }
@@ -355,7 +341,7 @@ void base_scheduler::release(hart *h) noexcept {
             h = other;
             continue;
         }
-        if (!pressed() || (waiting_.load(std::memory_order_relaxed) == 0 && !carried)) return;
+        if (!pressed() || (!waited_for() && !carried)) return;
         if (!claim_idle(h)) return; // whoever claimed it serves somebody
     }
 }
@@ -405,7 +391,7 @@ void base_scheduler::recall() noexcept {
 }
 
 bool base_scheduler::should_have_the_last(hart *h) noexcept {
-    return (waiting_.load(std::memory_order_relaxed) != 0 || roots_.starves()) && has_worker(h);
+    return (waited_for() || roots_.starves()) && has_worker(h);
 }
 
 // ---- Adopted threads
@@ -436,12 +422,9 @@ void base_scheduler::acquire(carrier *k) noexcept {
 
 void base_scheduler::wait_for_hart(carrier *k) noexcept {
     lock_.lock();
-    k->next = nullptr;
     k->waits_since = sys::now_ns();
-    (last_ ? last_->next : first_) = k;
-    last_ = k;
-    const std::uint32_t ahead = waiting_.load(std::memory_order_relaxed);
-    waiting_.store(ahead + 1, std::memory_order_relaxed);
+    const std::uint32_t ahead = waiting_.size();
+    waiting_.push_back(k);
     lock_.unlock();
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
     chaos_point();
@@ -472,7 +455,7 @@ bool base_scheduler::waited_for_long(std::int64_t ns) noexcept {
     if (waited_for()) {
         const std::int64_t now = sys::now_ns();
         lock_.lock();
-        const carrier *k = first_;
+        const carrier *k = waiting_.first();
         const bool inside = k && k->native->owner && k->native->owner != this;
         found = k && now - k->waits_since >= (inside ? ns : 10 * ns);
         lock_.unlock();
@@ -486,8 +469,7 @@ void base_scheduler::leave(carrier *k) noexcept {
     hart *h = k->carried;
     k->carried = nullptr;
     const std::uint64_t now = sys::ticks();
-    if (waiting_.load(std::memory_order_relaxed) != 0 && now - k->granted_at > quantum_us * ticks_per_us())
-        return release(h);
+    if (waited_for() && now - k->granted_at > quantum_us * ticks_per_us()) return release(h);
     k->kept = h;
     note_keeper(h, k, k->kernel_id, now);
     keep_no_other(k);
@@ -540,8 +522,7 @@ void base_scheduler::parent_after_fork() noexcept {
 // No other kernel thread is left: nobody waits, every other hart is idle and has no worker.
 void base_scheduler::child_after_fork(carrier *survivor) noexcept {
     roots_.drop_after_fork();
-    first_ = last_ = nullptr;
-    waiting_.store(0, std::memory_order_relaxed);
+    waiting_.clear();
     searchers_.store(0, std::memory_order_relaxed);
     outsider_.store(nullptr, std::memory_order_relaxed);
     lock_.unlock();

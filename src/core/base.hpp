@@ -5,6 +5,7 @@
 #include "core/child_list.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
+#include "sys/linked_list.hpp"
 #include "sys/options.hpp"
 
 #include <atomic>
@@ -60,7 +61,7 @@ public:
     // Somebody waits for a hart: whoever spins without work should give his up.
     bool pressed() const noexcept { return waited_for() || !roots_.empty(); }
     // A thread of the program waits for one.
-    bool waited_for() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+    bool waited_for() const noexcept { return !waiting_.empty(); }
     // Has the first of them waited for as long as this, or ten times as long if it is outside all regions, so that
     // ranks hardly wait for it? Any thread.
     bool waited_for_long(std::int64_t ns) noexcept;
@@ -141,9 +142,8 @@ private:
     alignas(
         64) std::atomic<std::uint64_t> idle_[words]{};    // bit i: hart i is idle, and whoever clears it holds the hart
     alignas(64) std::atomic<std::uint32_t> searchers_{0}; // root schedulers' harts in `searches`
-    alignas(64) std::atomic<std::uint32_t> waiting_{0};   // adopted threads in the queue; written under lock_
+    alignas(64) sys::counted_list<carrier> waiting_;      // adopted threads, under lock_; size, empty: anybody
     spinlock lock_;
-    carrier *first_ = nullptr, *last_ = nullptr; // the queue of adopted threads, under lock_
     child_list roots_;
     // Who asked last for a hart to keep and got none, by `keep`: compared, never followed. Hints, by any thread.
     std::atomic<carrier *> outsider_{nullptr};

@@ -12,6 +12,7 @@
 
 #include "sys/clock.hpp"
 #include "sys/interruption.hpp"
+#include "sys/own_count.hpp"
 #include "sys/own_memory.hpp"
 
 #include <atomic>
@@ -56,26 +57,13 @@ private:
 // The calling kernel thread gives tokens because somebody's time has come, and for nothing else.
 void serve_deadlines() noexcept;
 
-// Counts for one carrier, which alone writes it; others may read it meanwhile.
-class counter {
-public:
-    [[gnu::always_inline]] void operator++() noexcept {
-        value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-    void add(const counter &other) noexcept { value_.store(get() + other.get(), std::memory_order_relaxed); }
-    std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
-
-private:
-    std::atomic<std::uint64_t> value_{0};
-};
-
 struct counters {
-    counter switches, blocks, steals, grants;
+    sys::own_count<std::uint64_t> switches, blocks, steals, grants; // written by the carrier
     void add(const counters &other) noexcept {
-        switches.add(other.switches);
-        blocks.add(other.blocks);
-        steals.add(other.steals);
-        grants.add(other.grants);
+        switches.add(other.switches.get());
+        blocks.add(other.blocks.get());
+        steals.add(other.steals.get());
+        grants.add(other.grants.get());
     }
 };
 

@@ -7,17 +7,12 @@ void child_list::put_first(sched *child) noexcept {
     first_ = child;
 }
 
-void child_list::count(int change) noexcept {
-    count_.store(count_.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(change),
-                 std::memory_order_relaxed);
-}
-
 void child_list::add(sched *child) noexcept {
     lock_.lock();
     if (!is_listed(child)) {
         child->listed.store(true, std::memory_order_relaxed);
         put_first(child);
-        count(+1);
+        ++count_;
     }
     lock_.unlock();
 }
@@ -37,7 +32,7 @@ sched *child_list::pick_oldest() noexcept {
             put_first(child);
         } else {
             child->listed.store(false, std::memory_order_release); // release[unlisted]
-            count(-1);
+            --count_;
         }
     }
     lock_.unlock();
@@ -57,7 +52,7 @@ void child_list::take_out(sched *child) noexcept {
         if (*at != child) continue;
         *at = child->next_wanting;
         child->listed.store(false, std::memory_order_relaxed);
-        count(-1);
+        --count_;
         break;
     }
 }
@@ -83,7 +78,7 @@ bool child_list::one_starves() noexcept {
 
 void child_list::drop_after_fork() noexcept {
     for (; first_; first_ = first_->next_wanting) first_->listed.store(false, std::memory_order_relaxed);
-    count_.store(0, std::memory_order_relaxed);
+    count_.set(0);
     lock_.unlock();
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
+#include "sys/own_count.hpp"
 
 #include <atomic>
 
@@ -19,11 +20,9 @@ public:
     // The child ends. Afterwards nobody looks at it: pick reserves under the same lock.
     COMITY_SHARED void forget(sched *child) noexcept;
 
-    bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+    bool empty() const noexcept { return count_.get() == 0; }
     // Does anybody else want harts? A hint.
-    bool has_others(const sched *child) const noexcept {
-        return count_.load(std::memory_order_relaxed) > (is_listed(child) ? 1U : 0U);
-    }
+    bool has_others(const sched *child) const noexcept { return count_.get() > (is_listed(child) ? 1U : 0U); }
     // The child may have got what it wanted.
     void drop_if_content(sched *child) noexcept;
     // Does a child want harts and have none?
@@ -41,10 +40,9 @@ private:
     bool one_starves() noexcept;
     void put_first(sched *child) noexcept;
     void take_out(sched *child) noexcept;
-    void count(int change) noexcept;
 
     spinlock lock_;
-    std::atomic<std::uint32_t> count_{0}; // written under lock_
+    sys::own_count<std::uint32_t> count_; // written under lock_
     sched *first_ = nullptr;              // under lock_, as are the links
 };
 

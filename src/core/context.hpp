@@ -9,6 +9,7 @@
 #include "core/sanitizer.hpp"
 #include "core/tls/base.hpp"
 #include "core/unit.hpp"
+#include "sys/linked_list.hpp"
 #include "sys/memory.hpp"
 #include "sys/shared.hpp"
 
@@ -83,6 +84,7 @@ struct alignas(64) comity_context {
 namespace comity::core {
 
 struct context : comity_context {};
+using context_list = sys::linked_list<context>;
 static_assert(sizeof(context) == 192 || sizeof(sanitizer_fiber) > 1);
 
 // gcc and clang know the offset; they warn since `self` is of a derived type, whose own field fills the base's padding.

@@ -125,23 +125,21 @@ COMITY_SHARED bool let_others_run() noexcept;
 COMITY_SHARED bool home_ready(const carrier *k, const sched *s) noexcept;
 // Then: it goes on, with the hart that `s`, the current scheduler, has here.
 [[noreturn]] COMITY_SHARED void go_home(carrier *k, sched *s) noexcept;
-// sched_hooks::unblock_all of a scheduler with lists: ready(first, last, n) gets those that any hart may run in one
-// list, and each that runs on its own thread only, which cannot stand in a list that others take from, by itself.
+// sched_hooks::unblock_all of a scheduler with lists: ready(list, n) gets those that any hart may run in one list, and
+// each that runs on its own thread only, which cannot stand in a list that others take from, by itself.
 template <class Ready> void unblock_in_lists(context *first, Ready ready) noexcept {
-    context *head = nullptr, *tail = nullptr;
+    context_list list;
     unsigned n = 0;
     for (context *next; first; first = next) {
         next = first->next;
-        first->next = nullptr;
         if (first->home) {
-            ready(first, first, 1);
+            ready(context_list(first), 1);
             continue;
         }
-        (tail ? tail->next : head) = first;
-        tail = first;
+        list.push_back(first);
         ++n;
     }
-    if (n) ready(head, tail, n);
+    if (n) ready(list, n);
 }
 // unblock for a list (by context::next) of contexts of any schedulers.
 COMITY_SHARED void unblock_all(context *first) noexcept;

@@ -84,8 +84,7 @@ std::atomic<std::uint32_t> bell{0}; // rung for an earlier deadline than that; w
 
 // Serves deadlines that have passed. Returns false and the earliest one when none has.
 bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
-    context *first = nullptr;
-    context **last = &first;
+    context_list woken;
     timer *longer = nullptr; // linked by `up`
     const std::int64_t now = sys::now_ns();
     unsigned served = 0;
@@ -96,16 +95,14 @@ bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
         if (t->serve) {
             t->up = std::exchange(longer, t);
         } else if (context *c = t->expired(t)) {
-            *last = c;
-            last = &c->next;
+            woken.push_back(c);
         }
     }
-    *last = nullptr;
     next = heap.earliest() ? heap.earliest()->at : sys::no_deadline;
     sleeps_until = served ? awake : next;
     rung = bell.load(std::memory_order_relaxed);
     lock.unlock();
-    unblock_all(first);
+    unblock_all(woken.first());
     while (timer *t = longer) {
         longer = t->up;
         t->serve(t);

@@ -4,7 +4,8 @@
 #pragma once
 
 #include "core/chaos.hpp"
-#include "pool/private.hpp"
+#include "sys/linked_list.hpp"
+#include "sys/own_count.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -34,13 +35,13 @@ public:
 
     // Consumer.
     T *pop() noexcept {
-        if (Lifo || !taken_.first) take_new();
-        T *item = taken_.pop();
+        if (Lifo || taken_.empty()) take_new();
+        T *item = taken_.pop_front();
         if (item) popped_.add(1);
         return item;
     }
     // Consumer. Would a pop find something?
-    bool poppable() const noexcept { return taken_.first || newest_.load(std::memory_order_relaxed); }
+    bool poppable() const noexcept { return !taken_.empty() || newest_.load(std::memory_order_relaxed); }
     // Consumer. Takes time in proportion to the size.
     bool remove(const T *item) noexcept {
         take_new();
@@ -78,26 +79,27 @@ private:
         if (!newest_.load(std::memory_order_relaxed)) return;
         T *item = newest_.exchange(nullptr, std::memory_order_acquire); // acquire[mpsc-push]
         if constexpr (Lifo) {
-            T *oldest = item;
-            while (oldest->next) oldest = static_cast<T *>(oldest->next);
-            oldest->next = taken_.first;
-            if (!taken_.first) taken_.last = oldest;
-            taken_.first = item;
+            sys::linked_list<T> all;
+            for (T *below; item; item = below) {
+                below = static_cast<T *>(item->next);
+                all.push_back(item);
+            }
+            all.append(taken_);
+            taken_ = all;
         } else {
-            linked_list<T> all;
+            sys::linked_list<T> all;
             for (T *below; item; item = below) {
                 below = static_cast<T *>(item->next);
                 all.push_front(item);
             }
-            (taken_.first ? taken_.last->next : taken_.first) = all.first;
-            taken_.last = all.last;
+            taken_.append(all);
         }
     }
 
     alignas(64) std::atomic<T *> newest_{nullptr}; // the stack, by T::next; producers push, the consumer takes all
     std::atomic<std::size_t> pushed_{0};           // the producers', raised before the item is there
-    alignas(64) linked_list<T> taken_;             // the consumer's, in the order of the pops
-    own_count popped_;                             // the consumer's
+    alignas(64) sys::linked_list<T> taken_;        // the consumer's, in the order of the pops
+    sys::own_count<std::size_t> popped_;           // the consumer's
 };
 
 template <class T> using mpsc_fifo = mpsc_pool<T, false>;

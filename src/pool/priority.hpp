@@ -5,6 +5,8 @@
 
 #include "core/chaos.hpp"
 #include "pool/private.hpp"
+#include "sys/linked_list.hpp"
+#include "sys/own_count.hpp"
 #include "sys/own_memory.hpp"
 
 #include <array>
@@ -62,7 +64,7 @@ public:
     T *pop() noexcept {
         const int p = filled_.highest();
         if (p < 0) return nullptr;
-        T *item = levels_[static_cast<unsigned>(p)].pop();
+        T *item = levels_[static_cast<unsigned>(p)].pop_front();
         settle(static_cast<unsigned>(p));
         return item;
     }
@@ -85,12 +87,12 @@ public:
 private:
     void settle(unsigned p) noexcept { // an item has left the level
         count_.sub(1);
-        if (!levels_[p].first) filled_.drop(p);
+        if (levels_[p].empty()) filled_.drop(p);
     }
 
     level_set<false> filled_;
-    own_count count_;
-    std::array<linked_list<T>, 256> levels_;
+    sys::own_count<std::size_t> count_;
+    std::array<sys::linked_list<T>, 256> levels_;
 };
 
 // Over queues that several may use: Queue is one of this folder's, and says who may be at which side.

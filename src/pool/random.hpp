@@ -4,6 +4,7 @@
 
 #include "core/spinlock.hpp"
 #include "pool/private.hpp"
+#include "sys/own_count.hpp"
 #include "sys/own_memory.hpp"
 #include "sys/random.hpp"
 
@@ -65,7 +66,7 @@ private:
 
     T **items_ = nullptr;
     std::size_t room_ = 0;
-    own_count count_;
+    sys::own_count<std::size_t> count_;
     std::uint64_t state_ = 1;
 };
 

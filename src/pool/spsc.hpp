@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/chaos.hpp"
-#include "pool/private.hpp"
+#include "sys/own_count.hpp"
 #include "sys/own_memory.hpp"
 
 #include <atomic>
@@ -142,10 +142,10 @@ private:
     link before_;                       // stands before the first segment, all its slots filled and emptied
     alignas(64) link *back_ = &before_; // the producer's, with the two below
     unsigned filled_ = slots;
-    own_count pushed_;                   // raised before the item is there
+    sys::own_count<std::size_t> pushed_; // raised before the item is there
     alignas(64) link *front_ = &before_; // the consumer's, with the two below
     unsigned emptied_ = slots;
-    own_count popped_;
+    sys::own_count<std::size_t> popped_;
     alignas(64) std::atomic<segment *> spare_{nullptr}; // null → segment by the consumer, back by the producer
 };
 

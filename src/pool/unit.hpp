@@ -6,6 +6,7 @@
 #include "core/spinlock.hpp"
 #include "core/unit.hpp"
 #include "pool/deque.hpp"
+#include "sys/linked_list.hpp"
 #include "sys/own_count.hpp"
 
 #include <atomic>
@@ -93,10 +94,9 @@ struct unit_scheduler : core::sched {
         // By descent: how many bytes the hart's thread may still allocate; the hart's.
         std::atomic<std::int64_t> allowance{0};
         alignas(64) core::spinlock lock;
-        core::context *first = nullptr, *last = nullptr; // contexts that may go on, under lock
-        std::atomic<std::uint32_t> ready{0};             // how many; written under lock
+        sys::counted_list<core::context> ready; // may go on; under lock; size, empty: anybody
         // How many of these have an affinity: not every hart may take them. Written under lock.
-        std::atomic<std::uint32_t> kept{0};
+        sys::own_count<std::uint32_t> kept;
         // Is the hart in the scheduler or below it? Written by whoever holds the hart ("Affinity":
         // src/scheduler/README.md).
         std::atomic<bool> here{false};

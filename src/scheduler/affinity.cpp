@@ -19,14 +19,14 @@ void go_on(void *self, void *) { static_cast<work_stealing *>(self)->next(core::
 } // namespace
 
 // With the slot's lock, both.
-void work_stealing::count_kept(slot &s, const context *first) noexcept {
-    std::uint32_t n = s.kept.load(std::memory_order_relaxed);
-    for (; first; first = first->next) n += s.owner->affinity_of(first) ? 1 : 0;
-    s.kept.store(n, std::memory_order_relaxed);
+void work_stealing::count_kept(slot &s, const context_list &list) noexcept {
+    list.for_each([&s](const context *c) {
+        if (s.owner->affinity_of(c)) ++s.kept;
+    });
 }
 
 void work_stealing::uncount_kept(slot &s, const context *c) noexcept {
-    if (s.owner->affinity_of(c)) s.kept.store(s.kept.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    if (s.owner->affinity_of(c)) --s.kept;
 }
 
 // A hart of the set, best one that is here and has little to do.
@@ -35,8 +35,7 @@ work_stealing::slot &work_stealing::choose_slot(const hart_set &set) noexcept {
     std::uint32_t least = 0;
     for (unsigned i = 0; i < harts; ++i) {
         if (!set.has(i)) continue;
-        const std::uint32_t cost = slots[i].ready.load(std::memory_order_relaxed) * 2 +
-                                   (slots[i].here.load(std::memory_order_relaxed) ? 0 : 1);
+        const std::uint32_t cost = slots[i].ready.size() * 2 + (slots[i].here.load(std::memory_order_relaxed) ? 0 : 1);
         if (best && cost >= least) continue;
         best = &slots[i];
         least = cost;
@@ -44,35 +43,32 @@ work_stealing::slot &work_stealing::choose_slot(const hart_set &set) noexcept {
     return *best; // sets are not empty
 }
 
-// Puts those of a list that have an affinity where they may run; returns the others, `n` of them up to `last`.
-context *work_stealing::line_up_kept(context *first, context *&last, unsigned &n) noexcept {
-    context *others = nullptr;
-    last->next = nullptr;
-    last = nullptr;
-    n = 0;
-    for (context *next = nullptr; first; first = next) {
-        next = first->next; // before anybody can have the context
-        first->next = nullptr;
-        if (const hart_set *set = affinity_of(first)) {
-            enqueue(choose_slot(*set), first, first, 1);
-            continue;
+// Puts those of a list that have an affinity where they may run, and leaves the others in it; returns how many.
+unsigned work_stealing::line_up_kept(context_list &list) noexcept {
+    context_list others;
+    unsigned n = 0;
+    list.for_each([&](context *c) {
+        if (const hart_set *set = affinity_of(c)) {
+            enqueue(choose_slot(*set), context_list(c), 1);
+            return;
         }
-        (others ? last->next : others) = first;
-        last = first;
+        others.push_back(c);
         ++n;
-    }
-    return others;
+    });
+    list = others;
+    return n;
 }
 
 // For a thief: the oldest one that it may run.
 context *work_stealing::take_ready_for(slot &s, unsigned hart) noexcept {
-    if (s.ready.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (s.ready.empty()) return nullptr;
     const bool shared = needs_lock(s);
     if (shared) s.lock.lock();
-    context *before = nullptr, *c = s.first;
-    for (; c; before = c, c = c->next)
-        if (const hart_set *set = affinity_of(c); !set || set->has(hart)) break;
-    if (c) unlink(s, before, c);
+    context *c = s.ready.take_if([&](const context *r) {
+        const hart_set *set = affinity_of(r);
+        return !set || set->has(hart);
+    });
+    if (c) uncount_kept(s, c);
     if (shared) s.lock.unlock();
     return c;
 }
@@ -90,7 +86,7 @@ bool work_stealing::take_absent(carrier *k) noexcept {
     bool elsewhere = false;
     for (unsigned i = 0; i < harts; ++i) {
         slot &s = slots[i];
-        if (s.kept.load(std::memory_order_relaxed) == 0 || s.here.load(std::memory_order_relaxed)) continue;
+        if (s.kept.get() == 0 || s.here.load(std::memory_order_relaxed)) continue;
         leaves(*work_of(k));
         if (base().trade(k, i)) core::rewind(k, go_on, this, nullptr);
         work_of(k)->here.store(true, std::memory_order_relaxed);
@@ -104,7 +100,7 @@ bool work_stealing::take_absent(carrier *k) noexcept {
 bool work_stealing::stays_for_kept(carrier *k, slot &own) noexcept {
     const bool elsewhere = has_affinities() && take_absent(k);
     leaves(own);
-    if (own.ready.load(std::memory_order_relaxed) != 0) {
+    if (!own.ready.empty()) {
         own.here.store(true, std::memory_order_relaxed);
         return true;
     }

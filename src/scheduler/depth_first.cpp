@@ -47,7 +47,7 @@ void work_stealing::gives_way(context *creator, unit *u) noexcept {
         u->tracked = tracking::none;
     }
     own.lock.unlock();
-    if (!waits) line_up(own, creator, creator, 1, occasion::ready);
+    if (!waits) line_up(own, creator, occasion::ready);
     if (could_use_harts()) call_help(); // without a fence: as push_parent
 }
 

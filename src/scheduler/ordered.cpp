@@ -63,11 +63,8 @@ void work_stealing::hand(policy *p, unsigned hart, unit *u, occasion why, unit *
 }
 
 void work_stealing::keep(unit *u) noexcept {
-    u->next = nullptr;
     spare_lock_.lock();
-    (spare_first_ ? spare_last_->next : spare_first_) = u;
-    spare_last_ = u;
-    spare_count_.store(spare_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    spare_.push_back(u);
     spare_lock_.unlock();
 }
 
@@ -117,28 +114,26 @@ bool work_stealing::takes_from(const comity_pool *pool) noexcept {
     return takes;
 }
 
-// Contexts that may go on, in a list by context::next.
-void work_stealing::line_up(slot &s, context *first, context *last, unsigned n, occasion why) noexcept {
+// Contexts that may go on.
+void work_stealing::line_up(slot &s, const context_list &list, unsigned n, occasion why) noexcept {
     const bool shared = needs_lock(s);
     if (shared) s.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
-    const bool goes_home = !p && first->home;
-    if (p && s.owner->affinity_of(first)) {
-        append(s, first, last, n); // one that yields, on a hart of its set: it stays there
+    const bool goes_home = !p && list.first()->home;
+    if (p && s.owner->affinity_of(list.first())) {
+        append(s, list, n); // one that yields, on a hart of its set: it stays there
     } else if (p) {
-        last->next = nullptr;
-        for (context *next; first; first = next) {
-            next = first->next; // before anybody can have the context
-            if (first->self.comes_in_turn)
-                append(s, first, first, 1);
+        list.for_each([&](context *c) {
+            if (c->self.comes_in_turn)
+                append(s, context_list(c), 1);
             else
-                hand(p, s.hart, unit_of(first), why);
-        }
+                hand(p, s.hart, unit_of(c), why);
+        });
     } else if (!goes_home) {
-        append(s, first, last, n);
+        append(s, list, n);
     }
     if (shared) s.lock.unlock();
-    if (goes_home) core::post_home(first);
+    if (goes_home) core::post_home(list.first());
 }
 
 // By descent: one that has used its quota up.
@@ -148,11 +143,11 @@ void work_stealing::line_up_delayed(slot &s, context *c, std::uint64_t dummies) 
     const bool taken = p && p->by_descent && !affinity_of(c) &&
                        p->by_descent->line_up_delayed(s.hart, unit_of(c), executed_by(c), dummies);
     s.lock.unlock();
-    if (!taken) line_up(s, c, c, 1, occasion::ready);
+    if (!taken) line_up(s, c, occasion::ready);
 }
 
 void work_stealing::line_up_yielded(context *c) noexcept {
-    line_up(slots[core::current_carrier()->carried->id], c, c, 1, occasion::yielded);
+    line_up(slots[core::current_carrier()->carried->id], c, occasion::yielded);
 }
 
 // ---- Units are found
@@ -173,19 +168,15 @@ unit *work_stealing::pick(slot &own) noexcept {
 }
 
 unit *work_stealing::take_spare() noexcept {
-    if (spare_count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (spare_.empty()) return nullptr;
     spare_lock_.lock();
-    unit *u = spare_first_;
-    if (u) {
-        spare_first_ = u->next;
-        spare_count_.store(spare_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    }
+    unit *u = spare_.pop_front();
     spare_lock_.unlock();
     return u;
 }
 
 bool work_stealing::has_in_order() noexcept {
-    if (spare_count_.load(std::memory_order_relaxed) != 0) return true;
+    if (!spare_.empty()) return true;
     slot &own = slots[core::current_carrier()->carried->id];
     own.lock.lock();
     policy *p = policy_.load(std::memory_order_relaxed);
@@ -196,9 +187,8 @@ bool work_stealing::has_in_order() noexcept {
 
 // A hint, for somebody who has no hart.
 bool work_stealing::has_waiting() noexcept {
-    bool has = spare_count_.load(std::memory_order_relaxed) != 0;
-    for (unsigned i = 0; i <= harts && !has; ++i)
-        has = slots[i].ready.load(std::memory_order_relaxed) != 0 || !slots[i].fresh.empty();
+    bool has = !spare_.empty();
+    for (unsigned i = 0; i <= harts && !has; ++i) has = !slots[i].ready.empty() || !slots[i].fresh.empty();
     if (has || !keeps_order()) return has;
     slot &outside = slots[harts];
     outside.lock.lock();
@@ -260,22 +250,13 @@ void work_stealing::replace(policy *next) noexcept {
 void work_stealing::move_queues(policy *to) noexcept {
     for (unsigned i = 0; i <= harts; ++i) {
         slot &s = slots[i];
-        context *kept = nullptr, *last = nullptr;
-        unsigned n = 0;
-        while (context *c = s.first) {
-            s.first = c->next;
-            s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-            uncount_kept(s, c);
-            if (!affinity_of(c)) {
+        s.kept.set(0);
+        s.ready.take_all().for_each([&](context *c) {
+            if (affinity_of(c))
+                append(s, context_list(c), 1); // stands where it may run, whatever the order
+            else
                 hand(to, harts, unit_of(c), occasion::ready);
-                continue;
-            }
-            c->next = nullptr; // stands where it may run, whatever the order
-            (kept ? last->next : kept) = c;
-            last = c;
-            ++n;
-        }
-        if (kept) append(s, kept, last, n);
+        });
         while (unit *u = s.fresh.steal()) hand(to, harts, u, occasion::created);
     }
 }
@@ -283,16 +264,9 @@ void work_stealing::move_queues(policy *to) noexcept {
 // From a policy to another one, or to the queues of the calling hart. First out and then in: both may be of the same
 // pools.
 void work_stealing::move_units(policy &from, policy *to, slot &own) noexcept {
-    unit *first = nullptr, **last = &first;
-    while (unit *u = from.pick()) {
-        *last = u;
-        last = &u->next;
-    }
-    *last = nullptr;
-    for (unit *next; first; first = next) {
-        next = first->next;
-        move_unit(to, own, first);
-    }
+    sys::linked_list<unit> all;
+    while (unit *u = from.pick()) all.push_back(u);
+    all.for_each([&](unit *u) { move_unit(to, own, u); });
 }
 
 void work_stealing::move_unit(policy *to, slot &own, unit *u) noexcept {
@@ -301,7 +275,7 @@ void work_stealing::move_unit(policy *to, slot &own, unit *u) noexcept {
     if (goes_on) {
         context *c = core::context_of(u);
         u->set_rank(0);
-        return c->home ? core::post_home(c) : append(own, c, c, 1);
+        return c->home ? core::post_home(c) : append(own, context_list(c), 1);
     }
     if (own.fresh.is_closed()) own.fresh.open();
     if (!own.fresh.push(u)) keep(u);
@@ -338,14 +312,12 @@ void work_stealing::forget_all(unsigned living) noexcept {
     for (unsigned i = 0; i <= harts; ++i) {
         slot &s = slots[i];
         while (!s.fresh.empty()) (void)s.fresh.steal();
-        s.first = s.last = nullptr;
-        s.ready.store(0, std::memory_order_relaxed);
-        s.kept.store(0, std::memory_order_relaxed);
+        s.ready.clear();
+        s.kept.set(0);
         s.created.store(i == 0 ? living : 0, std::memory_order_relaxed);
         s.ended.store(0, std::memory_order_relaxed);
     }
-    spare_first_ = spare_last_ = nullptr;
-    spare_count_.store(0, std::memory_order_relaxed);
+    spare_.clear();
     children_.before_fork();
     children_.drop_after_fork();
 }

@@ -32,7 +32,7 @@ void on_enter(comity_sched_t *self) {
 void on_yield(comity_sched_t *self, comity_sched_t *) { on_hart(self); }
 void on_block(comity_sched_t *self, comity_context_t *) { on_hart(self); }
 void on_unblock(comity_sched_t *self, comity_context_t *c) {
-    as_own(self)->make_ready(core::unwrap(c), core::unwrap(c), 1);
+    as_own(self)->make_ready(context_list(core::unwrap(c)), 1);
 }
 
 constexpr comity_sched_callbacks_t callbacks{nullptr,  on_unregister, on_request, on_enter,
@@ -60,8 +60,8 @@ constexpr std::uint64_t quantum_us = 1000;
 bool other_work(core::sched *s) noexcept { return static_cast<work_stealing *>(s)->has_work(core::current_carrier()); }
 
 void unblock_all(core::sched *s, context *first) noexcept {
-    core::unblock_in_lists(first, [s](context *head, context *tail, unsigned n) noexcept {
-        static_cast<work_stealing *>(s)->make_ready(head, tail, n);
+    core::unblock_in_lists(first, [s](const context_list &list, unsigned n) noexcept {
+        static_cast<work_stealing *>(s)->make_ready(list, n);
     });
 }
 
@@ -159,19 +159,18 @@ void work_stealing::tell_closer() noexcept {
 
 // ---- Work comes
 
-void work_stealing::make_ready(context *first, context *last, unsigned n) noexcept {
+void work_stealing::make_ready(context_list list, unsigned n) noexcept {
     carrier *k = core::current_carrier();
     // A context that is ready may run and end the scheduler before we are done here, unless our own hart is in it.
     const bool inside = k && k->carried && k->current_sched == this;
     if (!inside) pin();
     unsigned others = n;
-    if (has_affinities() && !first->home) [[unlikely]]
-        first = line_up_kept(first, last, others);
-    if (first && first->home)
-        core::post_home(first);
-    else if (first)
-        line_up(slots[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], first, last, others,
-                occasion::ready);
+    if (has_affinities() && !list.first()->home) [[unlikely]]
+        others = line_up_kept(list);
+    if (!list.empty() && list.first()->home)
+        core::post_home(list.first());
+    else if (!list.empty())
+        line_up(slots[k && k->carried ? static_cast<unsigned>(k->carried->id) : harts], list, others, occasion::ready);
     if (!inside || !alone()) call_harts(n); // else the one hart there is comes to it
     if (!inside) unpin();
 }
@@ -184,26 +183,23 @@ void work_stealing::put_on(context *c, unsigned hart) noexcept {
     if (c->home)
         core::post_home(c);
     else
-        enqueue(slots[hart], c, c, 1);
+        enqueue(slots[hart], context_list(c), 1);
     call_harts(1);
     unpin();
 }
 
-void work_stealing::enqueue(slot &s, context *first, context *last, unsigned n) noexcept {
+void work_stealing::enqueue(slot &s, const context_list &list, unsigned n) noexcept {
     const bool shared = needs_lock(s);
     if (shared) s.lock.lock();
-    append(s, first, last, n);
+    append(s, list, n);
     if (shared) s.lock.unlock();
 }
 
 // With the slot's lock, where it is needed.
-void work_stealing::append(slot &s, context *first, context *last, unsigned n) noexcept {
-    last->next = nullptr;
+void work_stealing::append(slot &s, const context_list &list, unsigned n) noexcept {
     if (s.owner->affinity.load(std::memory_order_relaxed)) [[unlikely]]
-        count_kept(s, first);
-    (s.first ? s.last->next : s.first) = first;
-    s.last = last;
-    s.ready.store(s.ready.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+        count_kept(s, list);
+    s.ready.append(list, n);
 }
 
 // The calling hart, which stays in the scheduler and comes to it itself, puts a context that yielded behind the others.
@@ -211,7 +207,7 @@ void work_stealing::put_back(context *c) noexcept {
     if (c->home)
         core::post_home(c);
     else
-        enqueue(slots[core::current_carrier()->carried->id], c, c, 1);
+        enqueue(slots[core::current_carrier()->carried->id], context_list(c), 1);
 }
 
 // There is new work, which must not be left behind: something is wanted afterwards, so that a hart which leaves at this
@@ -254,34 +250,22 @@ bool work_stealing::has_queued(const slot *own, bool looks_closely) noexcept {
     if (!children_.empty()) return true;
     for (unsigned i = 0; i <= harts; ++i) {
         const slot &s = slots[i];
-        const std::uint32_t ready = s.ready.load(std::memory_order_relaxed);
-        if (ready != 0 && (!own || &s == own || ready > s.kept.load(std::memory_order_relaxed))) return true;
+        const std::uint32_t ready = s.ready.size();
+        if (ready != 0 && (!own || &s == own || ready > s.kept.get())) return true;
         if (looks_closely || &s == own ? !s.fresh.empty() : s.fresh.has_public()) return true;
     }
     return in_order() && has_in_order();
 }
 
 context *work_stealing::take_ready(slot &s) noexcept {
-    if (s.ready.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (s.ready.empty()) return nullptr;
     const bool shared = needs_lock(s);
     if (shared) s.lock.lock();
-    context *c = s.first;
-    if (c) {
-        s.first = c->next;
-        s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-        if (s.kept.load(std::memory_order_relaxed) != 0) [[unlikely]]
-            uncount_kept(s, c);
-    }
+    context *c = s.ready.pop_front();
+    if (c && s.kept.get() != 0) [[unlikely]]
+        uncount_kept(s, c);
     if (shared) s.lock.unlock();
     return c;
-}
-
-// With the slot's lock, where it is needed. Null `before`: it is the first.
-void work_stealing::unlink(slot &s, context *before, const context *c) noexcept {
-    (before ? before->next : s.first) = c->next;
-    if (s.last == c) s.last = before;
-    s.ready.store(s.ready.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    uncount_kept(s, c);
 }
 
 unit *work_stealing::steal_fresh(carrier *k, bool own_too) noexcept {
@@ -359,14 +343,14 @@ bool work_stealing::leaves_to_others(slot &own, patience &left) noexcept {
     const std::uint64_t longest = is_long ? own.patience_us : least_us;
     if (begin - left.since > longest * us || core::chaos_chance(2)) return false;
     std::uint64_t queued = 0;
-    for (const slot *s = slots; s != slots + harts; ++s) queued += s->ready.load(std::memory_order_relaxed);
+    for (const slot *s = slots; s != slots + harts; ++s) queued += s->ready.size();
     if (queued == 0) {
         if (!is_long || left.for_us == 1) return false;
         queued = 1; // of threads that take turns there is often none for a moment
     }
     // Looks at its own lines only meanwhile: the others write theirs with each turn.
     const std::uint64_t turns_before = turns_taken();
-    while (sys::ticks() - begin < left.for_us * us && own.ready.load(std::memory_order_relaxed) == 0) sys::cpu_relax();
+    while (sys::ticks() - begin < left.for_us * us && own.ready.empty()) sys::cpu_relax();
     const std::uint64_t turns = turns_taken() - turns_before, within_us = left.for_us;
     if (left.for_us < longest_us) left.for_us *= 2;
     return turns * soon_us >= queued * within_us;
@@ -463,9 +447,9 @@ void work_stealing::look_beyond(carrier *k) noexcept {
 bool work_stealing::sees_nothing_beyond(carrier *k) noexcept {
     slot &own = *work_of(k);
     const unsigned turn = own.turns.load(std::memory_order_relaxed) / turns_at_home + 1;
-    if (turn % (alone() ? turns_at_home : 2) == 0 || !children_.empty() ||
-        slots[harts].ready.load(std::memory_order_relaxed) != 0 || own.ready.load(std::memory_order_relaxed) != 0 ||
-        in_order() || has_affinities() || is_surplus() || core::home_ready(k, this) || should_give_way(k))
+    if (turn % (alone() ? turns_at_home : 2) == 0 || !children_.empty() || !slots[harts].ready.empty() ||
+        !own.ready.empty() || in_order() || has_affinities() || is_surplus() || core::home_ready(k, this) ||
+        should_give_way(k))
         return false;
     own.take_turn();
     return true;
@@ -554,7 +538,7 @@ bool work_stealing::yield(context *c) noexcept {
             return true;
         }
     }
-    if (alone() && !c->home && own.first) {
+    if (alone() && !c->home && own.ready.first()) {
         change_places(own, c);
         return true;
     }
@@ -563,11 +547,7 @@ bool work_stealing::yield(context *c) noexcept {
 
 // With one hart: the first goes on, and `c` stands behind the others; nobody takes it before it is off its stack.
 void work_stealing::change_places(slot &own, context *c) noexcept {
-    context *first = own.first;
-    c->next = nullptr;
-    own.last->next = c;
-    own.last = c;
-    own.first = first->next;
+    context *first = own.ready.exchange_front(c);
     own.note_ready();
     core::switch_to(c, first);
 }
@@ -584,7 +564,7 @@ void work_stealing::yield_to_fresh(context *c) noexcept {
 
 bool work_stealing::yield_to(context *c, const void *what) noexcept {
     slot &own = *work_of(c->on);
-    if (alone() && !c->home && own.first && own.first->runs == what) {
+    if (alone() && !c->home && own.ready.first() && own.ready.first()->runs == what) {
         change_places(own, c);
         return true;
     }
@@ -596,9 +576,8 @@ bool work_stealing::yield_to(context *c, const void *what) noexcept {
 context *work_stealing::take(slot &own, const void *what) noexcept {
     const bool shared = needs_lock(own);
     if (shared) own.lock.lock();
-    context *before = nullptr, *c = own.first;
-    while (c && c->runs != what) before = std::exchange(c, c->next);
-    if (c) unlink(own, before, c);
+    context *c = own.ready.take_if([what](const context *r) { return r->runs == what; });
+    if (c) uncount_kept(own, c);
     if (shared) own.lock.unlock();
     return c;
 }
@@ -639,8 +618,7 @@ bool work_stealing::has_beyond(carrier *k, const slot &own) noexcept {
     if (!children_.empty() || core::home_ready(k, this) || should_give_way(k) || is_surplus() || in_order())
         return true;
     for (unsigned i = 0; i <= harts; ++i)
-        if (&slots[i] != &own && (slots[i].ready.load(std::memory_order_relaxed) != 0 || !slots[i].fresh.empty()))
-            return true;
+        if (&slots[i] != &own && (!slots[i].ready.empty() || !slots[i].fresh.empty())) return true;
     return false;
 }
 

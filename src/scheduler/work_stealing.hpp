@@ -9,6 +9,7 @@
 #include "pool/unit.hpp"
 #include "scheduler/policy/policy.hpp"
 #include "scheduler/victims.hpp"
+#include "sys/linked_list.hpp"
 
 #include <atomic>
 
@@ -16,6 +17,7 @@ namespace comity::scheduler {
 
 using core::carrier;
 using core::context;
+using core::context_list;
 
 class work_stealing : public unit_scheduler {
 public:
@@ -40,7 +42,7 @@ public:
     void call_help() noexcept { ask_for_harts(1); }
     bool yield(context *c) noexcept;
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
-    void make_ready(context *first, context *last, unsigned n) noexcept;
+    void make_ready(context_list list, unsigned n) noexcept;
     // unit_hooks::yield_to, yield_to_fresh and put_on.
     bool yield_to(context *c, const void *what) noexcept;
     void yield_to_fresh(context *c) noexcept;
@@ -73,7 +75,6 @@ private:
     work_stealing() = default;
     ~work_stealing();
     context *take_ready(slot &s) noexcept;
-    static void unlink(slot &s, context *before, const context *c) noexcept;
     unit *steal_fresh(carrier *k, bool own_too) noexcept;
     context *steal_ready(carrier *k, unsigned from = 0) noexcept;
     void ask_for_harts(unsigned n) noexcept;
@@ -93,25 +94,24 @@ private:
     static void put_back_yielded(void *c);
     static void change_places(slot &own, context *c) noexcept;
     context *take(slot &own, const void *what) noexcept;
-    void enqueue(slot &s, context *first, context *last, unsigned n) noexcept;
-    static void count_kept(slot &s, const context *first) noexcept;
+    void enqueue(slot &s, const context_list &list, unsigned n) noexcept;
+    static void count_kept(slot &s, const context_list &list) noexcept;
     static void uncount_kept(slot &s, const context *c) noexcept;
-    static void append(slot &s, context *first, context *last, unsigned n) noexcept;
+    static void append(slot &s, const context_list &list, unsigned n) noexcept;
     void leave_if_surplus(carrier *k) noexcept;
     bool is_surplus() const noexcept { return core::sched::harts_of(account.load(std::memory_order_relaxed)) > most(); }
 
     // With threads that have an affinity: affinity.cpp.
-    context *line_up_kept(context *first, context *&last, unsigned &n) noexcept;
+    unsigned line_up_kept(context_list &list) noexcept;
     slot &choose_slot(const hart_set &set) noexcept;
     context *take_ready_for(slot &s, unsigned hart) noexcept;
     bool stays_for_kept(carrier *k, slot &own) noexcept;
     bool take_absent(carrier *k) noexcept;
     void leaves(slot &own) noexcept;
     // With a policy: ordered.cpp.
-    bool in_order() const noexcept {
-        return policy_.load(std::memory_order_relaxed) || spare_count_.load(std::memory_order_relaxed) != 0;
-    }
-    void line_up(slot &s, context *first, context *last, unsigned n, occasion why) noexcept;
+    bool in_order() const noexcept { return policy_.load(std::memory_order_relaxed) || !spare_.empty(); }
+    void line_up(slot &s, const context_list &list, unsigned n, occasion why) noexcept;
+    void line_up(slot &s, context *c, occasion why) noexcept { line_up(s, context_list(c), 1, why); }
     void line_up_yielded(context *c) noexcept;
     unit *pick(slot &own) noexcept;
     bool has_in_order() noexcept;
@@ -158,8 +158,7 @@ private:
     std::atomic<bool> was_away_for_long_{false};
     // Units that a policy had no memory for, by unit::next, under spare_lock_, which is taken after slots' locks.
     core::spinlock spare_lock_;
-    unit *spare_first_ = nullptr, *spare_last_ = nullptr;
-    std::atomic<std::size_t> spare_count_{0};
+    sys::counted_list<unit> spare_;
     alignas(64) std::atomic<bool> closing_{
         false}; // the registrant waits for the last unit; whoever clears it unblocks him
 };

@@ -4,6 +4,7 @@
 #include "core/spinlock.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
+#include "sys/own_count.hpp"
 #include "sys/process.hpp"
 
 #include <atomic>
@@ -21,7 +22,7 @@ struct place {
 };
 
 struct alignas(64) bucket {
-    std::atomic<std::uint32_t> users{0}; // of all its places; written under the lock
+    sys::own_count<std::uint32_t> users; // of all its places; written under the lock
     core::spinlock lock;
     place *first = nullptr;
     place spare;
@@ -72,13 +73,13 @@ place *find(const bucket &b, const void *address) noexcept {
 
 void enter(bucket &b, place *p) noexcept {
     ++p->users;
-    b.users.store(b.users.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    ++b.users;
 }
 
 void leave(place *p) noexcept {
     bucket &b = *p->in;
     b.lock.lock();
-    b.users.store(b.users.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    --b.users;
     const bool last = --p->users == 0 && p != &b.spare;
     if (last) {
         place **link = &b.first;
@@ -92,7 +93,7 @@ void leave(place *p) noexcept {
 template <class Wake> void wake(const void *address, Wake wake_in) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[address]
     bucket &b = bucket_of(address);
-    if (b.users.load(std::memory_order_relaxed) == 0) return;
+    if (b.users.get() == 0) return;
     core::chaos_point();
     b.lock.lock();
     place *p = find(b, address), *spare = b.spare.users != 0 ? &b.spare : nullptr;
@@ -121,8 +122,8 @@ void parent_after_fork() noexcept {
 }
 void child_after_fork() noexcept {
     for (bucket &b : buckets) {
-        if (b.users.load(std::memory_order_relaxed) != 0) { // else not to be written: it is 32 KiB
-            b.users.store(0, std::memory_order_relaxed);
+        if (b.users.get() != 0) { // else not to be written: it is 32 KiB
+            b.users.set(0);
             b.first = nullptr;
             b.spare.~place();
             new (&b.spare) place;

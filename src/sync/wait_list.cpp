@@ -164,15 +164,10 @@ struct list_interruption : interruption {
 // Somewhere among those without a deadline: a request looks through them, so that a wait need not be ready for one.
 context *wait_list::take_out(context *c) noexcept {
     lock_.lock();
-    context *before = nullptr, *found = first_;
-    while (found && found != c) before = std::exchange(found, found->next);
-    if (found) {
-        (before ? before->next : first_) = c->next;
-        if (last_ == c) last_ = before;
-        lower_count();
-    }
+    const bool found = waiters_.remove(c);
+    if (found) --count_;
     lock_.unlock();
-    return found;
+    return found ? c : nullptr;
 }
 
 // To be called under the list's lock, or by the waiter: the request was made before the waiter's place was looked for.
@@ -282,31 +277,28 @@ bool wait_list::enqueue(const waiting &w) noexcept {
     if (w.place) return l.enter(*w.place, w.ready, w.arg);
     context *who = w.who;
     l.lock_.lock();
-    l.raise_count();
+    ++l.count_;
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list], and announce_wait's
     core::chaos_point();
     const bool wait = !w.ready(w.arg);
-    if (wait) {
-        who->next = nullptr;
-        (l.last_ ? l.last_->next : l.first_) = who;
-        l.last_ = who;
-    } else {
-        l.lower_count();
-    }
+    if (wait)
+        l.waiters_.push_back(who);
+    else
+        --l.count_;
     l.lock_.unlock();
     return wait;
 }
 
 bool wait_list::enter(waiter &w, ready_fn ready, void *arg) noexcept {
     lock_.lock();
-    raise_count();
+    ++count_;
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list], and announce_wait's
     core::chaos_point();
     const bool wait = !w.expired.load(std::memory_order_relaxed) && !ready(arg);
     if (wait)
         link(w);
     else
-        lower_count();
+        --count_;
     lock_.unlock();
     return wait;
 }
@@ -324,7 +316,7 @@ void wait_list::link(waiter &w) noexcept {
 
 void wait_list::unlink(waiter &w) noexcept {
     w.inside = false;
-    lower_count();
+    --count_;
     if (w.next == &w) {
         ring_ = nullptr;
         return;
@@ -361,7 +353,7 @@ context *wait_list::take_out(waiter &w, bool expired) noexcept {
 
 waiter *wait_list::take_all() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
-    if (count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (count_.get() == 0) return nullptr;
     waiter *calls = nullptr;
     lock_.lock();
     context *first = take_everybody(calls);
@@ -372,23 +364,18 @@ waiter *wait_list::take_all() noexcept {
 
 // Under the lock: the contexts, and beside them the callbacks, both linked.
 context *wait_list::take_everybody(waiter *&calls) noexcept {
-    waiter **last_call = &calls;
-    context *first = first_, *last = last_;
-    first_ = last_ = nullptr;
+    core::context_list woken = waiters_.take_all();
+    sys::linked_list<waiter> called;
     while (waiter *w = ring_) {
         unlink(*w);
-        if (w->who) {
-            w->who->next = nullptr;
-            (last ? last->next : first) = w->who;
-            last = w->who;
-        } else {
-            *last_call = w;
-            last_call = &w->next;
-        }
+        if (w->who)
+            woken.push_back(w->who);
+        else
+            called.push_back(w);
     }
-    count_.store(0, std::memory_order_relaxed);
-    *last_call = nullptr;
-    return first;
+    count_.set(0);
+    calls = called.first();
+    return woken.first();
 }
 
 void wait_list::call_all(waiter *first) noexcept {
@@ -402,7 +389,7 @@ void wait_list::wake_all() noexcept { call_all(take_all()); }
 
 void wait_list::wake_one() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[wait-list]
-    if (count_.load(std::memory_order_relaxed) == 0) return;
+    if (count_.get() == 0) return;
     lock_.lock();
     context *c = take_one();
     lock_.unlock();
@@ -411,15 +398,15 @@ void wait_list::wake_one() noexcept {
 
 // Under the lock. Null: somebody was about to enter.
 context *wait_list::take_one() noexcept {
-    context *c = first_;
-    if (ring_ && (!c || ring_next_)) {
-        c = ring_->who;
+    if (ring_ && (waiters_.empty() || ring_next_)) {
+        context *c = ring_->who;
         unlink(*ring_);
         ring_next_ = false;
-    } else if (c) {
-        first_ = c->next;
-        if (!first_) last_ = nullptr;
-        lower_count();
+        return c;
+    }
+    context *c = waiters_.pop_front();
+    if (c) {
+        --count_;
         ring_next_ = true;
     }
     return c;
@@ -429,15 +416,13 @@ context *wait_list::take_one() noexcept {
 context *wait_list::take(std::uint32_t n) noexcept {
     waiter *no_calls = nullptr;
     if (n == all) return take_everybody(no_calls);
-    context *first = nullptr, **last = &first;
+    core::context_list woken;
     for (; n != 0; --n) {
         context *c = take_one();
         if (!c) break;
-        *last = c;
-        last = &c->next;
+        woken.push_back(c);
     }
-    *last = nullptr;
-    return first;
+    return woken.first();
 }
 
 } // namespace comity::sync

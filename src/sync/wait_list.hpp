@@ -11,6 +11,8 @@
 #include "core/waiter.hpp"
 #include "sys/fence.hpp"
 #include "sys/futex.hpp"
+#include "sys/linked_list.hpp"
+#include "sys/own_count.hpp"
 #include "sys/shared.hpp"
 
 #include <atomic>
@@ -88,7 +90,7 @@ public:
     template <class Change> bool wake(std::uint32_t n, Change &&change) noexcept {
         lock_.lock();
         const bool changed = change();
-        core::context *first = changed && (first_ || ring_) ? take(n) : nullptr;
+        core::context *first = changed && (!waiters_.empty() || ring_) ? take(n) : nullptr;
         lock_.unlock();
         if (first) first->next ? core::unblock_all(first) : core::unblock(first);
         return changed;
@@ -97,7 +99,7 @@ public:
     void wait_until_unlocked() const noexcept { lock_.wait(); }
     // Is there perhaps somebody to wake? Exact after a sequentially consistent fence that follows what makes the
     // condition true.
-    bool empty() const noexcept { return count_.load(std::memory_order_relaxed) == 0; }
+    bool empty() const noexcept { return count_.get() == 0; }
 
     // ---- Callbacks instead of contexts: for conditions that stay true, and lists that are woken by take_all only.
 
@@ -152,14 +154,12 @@ private:
     static core::context *expire(core::timer *t) noexcept;
     void link(core::waiter &w) noexcept;
     void unlink(core::waiter &w) noexcept;
-    void raise_count() noexcept { count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
-    void lower_count() noexcept { count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed); }
 
-    std::atomic<std::uint32_t> count_{0}; // of those in the list; written under lock_
+    sys::own_count<std::uint32_t> count_; // of those in the list; written under lock_
     core::spinlock lock_;
-    bool ring_next_ = false;                           // whose turn it is in wake_one; under lock_
-    core::context *first_ = nullptr, *last_ = nullptr; // those without a deadline, under lock_
-    core::waiter *ring_ = nullptr;                     // the others, the first of a ring; under lock_
+    bool ring_next_ = false;       // whose turn it is in wake_one; under lock_
+    core::context_list waiters_;   // those without a deadline, under lock_
+    core::waiter *ring_ = nullptr; // the others, the first of a ring; under lock_
 };
 
 } // namespace comity::sync

@@ -4,6 +4,7 @@
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
 #include "sys/futex.hpp"
+#include "sys/linked_list.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
 #include "sys/stack_pool.hpp"
@@ -45,27 +46,20 @@ bool refill(hart_cache &c) noexcept {
 // ---- Contexts whose kernel thread's id the program knows. It may take a thread that has the same id for the one that
 // has ended, so they rest until as many others have ended: the kernel, too, gives an id again only after all others.
 
-struct resting_list {
-    context *first = nullptr, *last = nullptr;
-    unsigned count = 0;
-} resting; // under shared_lock
+sys::counted_list<context> resting; // under shared_lock
 
 // The one that has rested longest, if more than `least` do. Under shared_lock.
 context *take_rested(unsigned least) noexcept {
-    if (resting.count <= least) return nullptr;
-    context *c = resting.first;
-    resting.first = c->next;
-    --resting.count;
+    if (resting.size() <= least) return nullptr;
+    context *c = resting.pop_front();
     c->tls->id_was_told = false;
     return c;
 }
 
 // Lets it rest, and gives the one that need not any more, or null.
 context *let_rest(context *c) noexcept {
-    c->next = nullptr;
     shared_lock.lock();
-    (resting.count++ != 0 ? resting.last->next : resting.first) = c;
-    resting.last = c;
+    resting.push_back(c);
     context *rested = take_rested(most_resting);
     shared_lock.unlock();
     return rested;
@@ -84,7 +78,7 @@ context *wake_one() noexcept {
 void before_fork() noexcept { shared_lock.lock(); }
 void parent_after_fork() noexcept { shared_lock.unlock(); }
 void child_after_fork() noexcept {
-    resting = {}; // their kernel threads are the parent's
+    resting.clear(); // their kernel threads are the parent's
     shared_lock.unlock();
     const carrier *k = core::current_carrier();
     for (unsigned i = 0; i < sys::most_harts; ++i) {

@@ -284,12 +284,12 @@ void let_fresh_begin(context *c, const slot *w) noexcept {
 // finds more that have ended.
 void let_others_go_on(thread *t, const slot *w) noexcept {
     constexpr unsigned rounds = 4, many = 16;
-    std::uint32_t ready = w->ready.load(std::memory_order_relaxed);
+    std::uint32_t ready = w->ready.size();
     if (ready == 0 || !t->join.begin_looking(w->owner)) return;
     for (unsigned i = 0; i < rounds && ready != 0 && t->join.get() == end_word::looked_at; ++i) {
         ready < many ? let_fresh_begin(core::current_context(), w) : comity_thread_yield();
         w = work_of(core::current_carrier());
-        ready = w->ready.load(std::memory_order_relaxed);
+        ready = w->ready.size();
     }
     t->join.end_looking(w->owner);
 }

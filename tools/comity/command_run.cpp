@@ -58,8 +58,9 @@ program_error check_installation(const installation &here) {
                 fmt::format("the drop-ins are missing; looked in {}; install Comity again, or build all of it",
                             fmt::join(here.looked_in, ", "))};
     if (!here.missing.empty())
-        return {exit_usage, fmt::format("{} is missing in {}; install Comity again, or build all of it",
-                                        fmt::join(here.missing, " and "), here.folder)};
+        return {exit_usage,
+                fmt::format("{} {} missing in {}; install Comity again, or build all of it",
+                            fmt::join(here.missing, " and "), here.missing.size() == 1 ? "is" : "are", here.folder)};
     if (here.folder.find_first_of(" \t\n:") != std::string::npos)
         return {exit_usage, fmt::format("{}: a folder with a blank or a colon in its name cannot be preloaded from; "
                                         "install Comity elsewhere",

@@ -202,18 +202,9 @@ bool team::has_ranks_for(const carrier *k) const noexcept {
     return false;
 }
 
-// Under ready_lock_: the first that the hart may take, and the one before it.
-context *team::ready_for(const carrier *k, context *&before) const noexcept {
-    before = nullptr;
-    for (context *c = ready_first_; c; before = c, c = c->next)
-        if (may_take(k, rank_of(c))) return c;
-    return nullptr;
-}
-
 bool team::has_ready_for(const carrier *k) noexcept {
     ready_lock_.lock();
-    context *before = nullptr;
-    const bool found = ready_for(k, before) != nullptr;
+    const bool found = ready_.find_if([&](context *c) { return may_take(k, rank_of(c)); }) != nullptr;
     ready_lock_.unlock();
     return found;
 }

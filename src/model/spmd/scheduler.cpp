@@ -27,10 +27,7 @@ void on_unregister(comity_sched_t *self, comity_sched_t *child) { as_team(self)-
 void on_hart(comity_sched_t *self) { as_team(self)->step(core::current_carrier()); }
 void on_yield(comity_sched_t *self, comity_sched_t *) { on_hart(self); }
 void on_block(comity_sched_t *self, comity_context_t *) { on_hart(self); }
-void on_unblock(comity_sched_t *self, comity_context_t *c) {
-    core::unwrap(c)->next = nullptr;
-    as_team(self)->push_ready(core::unwrap(c), core::unwrap(c), 1);
-}
+void on_unblock(comity_sched_t *self, comity_context_t *c) { as_team(self)->push_ready(core::unwrap(c)); }
 
 bool other_work(core::sched *self) noexcept { return static_cast<team *>(self)->has_work(core::current_carrier()); }
 
@@ -39,9 +36,8 @@ bool switch_to_other(core::sched *self, context *from, core::arch::after_fn afte
 }
 
 void unblock_all(core::sched *self, context *first) noexcept {
-    core::unblock_in_lists(first, [self](context *head, context *tail, unsigned n) noexcept {
-        static_cast<team *>(self)->push_ready(head, tail, n);
-    });
+    core::unblock_in_lists(
+        first, [self](context_list list, unsigned n) noexcept { static_cast<team *>(self)->push_ready(list, n); });
 }
 
 } // namespace
@@ -281,8 +277,7 @@ bool team::each_has_a_hart(const carrier *k) const noexcept {
 
 // Has somebody made something ready for the hart?
 bool team::has_calls(carrier *k) noexcept {
-    return (ready_count_.load(std::memory_order_relaxed) != 0 && (!is_bound() || has_ready_for(k))) ||
-           !children_.empty() || core::home_ready(k, this);
+    return (!ready_.empty() && (!is_bound() || has_ready_for(k))) || !children_.empty() || core::home_ready(k, this);
 }
 
 bool team::has_ranks() const noexcept {
@@ -567,40 +562,32 @@ context *team::pop_ready(carrier *k) noexcept {
 
 // Sends the carrier to its place.
 context *team::pop_woken(carrier *k) noexcept {
-    if (ready_count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (ready_.empty()) return nullptr;
     ready_lock_.lock();
-    context *before = nullptr;
-    context *c = is_bound() ? ready_for(k, before) : ready_first_;
-    if (c) {
-        (before ? before->next : ready_first_) = c->next;
-        if (ready_last_ == c) ready_last_ = before;
-        ready_count_.store(ready_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    }
+    context *c = is_bound() ? ready_.take_if([&](context *r) { return may_take(k, rank_of(r)); }) : ready_.pop_front();
     ready_lock_.unlock();
     if (c && ranks_are_bound.load(std::memory_order_relaxed)) [[unlikely]]
         send(k, rank_of(c));
     return c;
 }
 
-void team::push_ready(context *first, context *last, unsigned n) noexcept {
+// Who goes on at home only is in a list of one.
+void team::push_ready(context_list list, unsigned n) noexcept {
     if (survivor_) [[unlikely]] {
-        while (first && first != survivor_) first = first->next;
-        if (!first) return;
-        first->next = nullptr;
-        last = first;
+        context *only = list.find_if([this](const context *c) { return c == survivor_; });
+        if (!only) return;
+        list = context_list(only);
         n = 1;
     }
     // A context that is ready may run and end the team before we are done here, unless we are a rank of it ourselves.
     const context *waker = core::current_context();
     const bool inside = waker && waker->owner == this;
     if (!inside) pin();
-    if (first->home) {
-        core::post_home(first);
+    if (list.first()->home) {
+        core::post_home(list.first());
     } else {
         ready_lock_.lock();
-        (ready_last_ ? ready_last_->next : ready_first_) = first;
-        ready_last_ = last;
-        ready_count_.store(ready_count_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+        ready_.append(list, n);
         ready_lock_.unlock();
         call_hart(n);
     }
@@ -660,8 +647,7 @@ void team::call_hart(unsigned n) noexcept {
 
 // The hart has found something to do, and calls another one if there is more for which nobody may have been called.
 void team::call_next(const slot &own) noexcept {
-    const bool is_more = is_guest && (ranks_in(own) != 0 || ready_count_.load(std::memory_order_relaxed) != 0 ||
-                                      !children_.empty() || has_ranks());
+    const bool is_more = is_guest && (ranks_in(own) != 0 || !ready_.empty() || !children_.empty() || has_ranks());
     if (is_more || calls_for_children()) call_hart(1);
 }
 

@@ -491,8 +491,7 @@ void team::around_fork(core::fork_stage stage, const carrier *k) noexcept {
 // that the survivor has opened may want harts.
 void team::forget_others(const carrier *k) noexcept {
     survivor_ = k->current;
-    ready_first_ = ready_last_ = nullptr;
-    ready_count_.store(0, std::memory_order_relaxed);
+    ready_.clear();
     dealt_ranks_ = 0;
     core::sched *below = k->current_sched;
     while (below != this && below->parent != this) below = below->parent;

@@ -7,6 +7,7 @@
 #include "model/spmd/scheduler.hpp"
 #include "model/spmd/standby.hpp"
 #include "model/spmd/team.hpp"
+#include "sys/linked_list.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +18,7 @@ namespace comity::spmd {
 
 using core::carrier;
 using core::context;
+using core::context_list;
 
 // A rank but 0: a context that runs the region's body again and again, parked in between.
 struct member {
@@ -180,7 +182,8 @@ public:
     unsigned place_of(unsigned rank) const noexcept;
     place_table *make_table(unsigned ranks) noexcept;
     void send(carrier *k, unsigned rank) noexcept;
-    void push_ready(context *first, context *last, unsigned n) noexcept;
+    void push_ready(context *c) noexcept { push_ready(context_list(c), 1); }
+    void push_ready(context_list list, unsigned n) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
     void around_fork(core::fork_stage stage, const carrier *k) noexcept; // sched_hooks::around_fork
@@ -252,8 +255,7 @@ public:
     std::atomic<place_table *> places_{nullptr};    // made by the master, or by a rank that binds itself
     std::atomic<unsigned> entered_at_{0};           // the slot of the hart that the master had at the region's begin
     core::spinlock ready_lock_;
-    context *ready_first_ = nullptr, *ready_last_ = nullptr; // under ready_lock_
-    std::atomic<std::uint32_t> ready_count_{0};              // written under ready_lock_
+    sys::counted_list<context> ready_; // under ready_lock_; size, empty: anybody
     core::child_list children_;
     // How long a rank took lately where a hart came for it (note_pace), by the regions' code; and what it takes until
     // another hart has a rank and its end is known here. Ticks.
@@ -345,7 +347,6 @@ private:
     std::uint32_t first_at_place(std::uint32_t b, std::uint32_t e) const noexcept;
     bool take_place(carrier *k) noexcept;
     bool has_ranks_for(const carrier *k) const noexcept;
-    context *ready_for(const carrier *k, context *&before) const noexcept;
     bool has_ready_for(const carrier *k) noexcept;
     bool home_below(const carrier *k) const noexcept;
     int claim(carrier *k, bool insists) noexcept;

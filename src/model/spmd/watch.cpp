@@ -133,15 +133,13 @@ void keep_watch() noexcept {
 
 // ---- What the watch asks a team, under the lock of the list
 
-bool team::has_waiting() noexcept {
-    return ready_count_.load(std::memory_order_relaxed) != 0 || (is_running() && has_ranks()) || has_late_standbys();
-}
+bool team::has_waiting() noexcept { return !ready_.empty() || (is_running() && has_ranks()) || has_late_standbys(); }
 
 // Changes with whatever the harts in the team do, but for computing.
 std::uint64_t team::progress() const noexcept {
     const auto mix = [](std::uint64_t sum, std::uint64_t n) { return (sum ^ n) * 0x9e3779b97f4a7c15; };
     const unsigned harts = base().hart_count();
-    std::uint64_t sum = mix(unfinished_.load(std::memory_order_relaxed), ready_count_.load(std::memory_order_relaxed));
+    std::uint64_t sum = mix(unfinished_.load(std::memory_order_relaxed), ready_.size());
     bool here = false;
     for (unsigned i = 0; i < harts; ++i) {
         sum = mix(sum, slots_[i].range.load(std::memory_order_relaxed));
@@ -223,16 +221,10 @@ core::sched *team::around_masters(const context *c) noexcept {
 }
 
 member *team::take_ready_member() noexcept {
-    if (ready_count_.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (ready_.empty()) return nullptr;
     member *m = nullptr;
     ready_lock_.lock();
-    context *before = nullptr;
-    for (context *c = ready_first_; c && !(m = promotable_member(c)); c = c->next) before = c;
-    if (m) {
-        (before ? before->next : ready_first_) = m->c->next;
-        if (ready_last_ == m->c) ready_last_ = before;
-        ready_count_.store(ready_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    }
+    (void)ready_.take_if([&](context *c) { return (m = promotable_member(c)) != nullptr; });
     ready_lock_.unlock();
     return m;
 }

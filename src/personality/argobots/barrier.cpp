@@ -20,19 +20,19 @@ barrier *of(ABT_xstream_barrier b) { return reinterpret_cast<barrier *>(b); }
 
 void arrive(barrier *b, bool in_place) {
     waiter w;
-    context *list = nullptr;
+    context_list woken;
     w.prepare();
     b->queue.lock.lock();
     const bool last = ++b->arrived == b->wanted;
     if (last) {
         b->arrived = 0;
-        b->queue.signal_all(list);
+        b->queue.signal_all(woken);
     } else {
         b->queue.add(w);
     }
     b->queue.lock.unlock();
     if (last)
-        unblock_list(list);
+        unblock(woken);
     else if (in_place)
         w.wait_in_place();
     else

@@ -89,21 +89,21 @@ int ABT_cond_timedwait(ABT_cond h, ABT_mutex m, const struct timespec *abstime) 
 
 int ABT_cond_signal(ABT_cond h) {
     COMITY_CHECK(h, ABT_ERR_INV_COND);
-    context *list = nullptr;
+    context_list woken;
     of(h)->queue.lock.lock();
-    of(h)->queue.signal_one(list);
+    of(h)->queue.signal_one(woken);
     of(h)->queue.lock.unlock();
-    unblock_list(list);
+    unblock(woken);
     return ABT_SUCCESS;
 }
 
 int ABT_cond_broadcast(ABT_cond h) {
     COMITY_CHECK(h, ABT_ERR_INV_COND);
-    context *list = nullptr;
+    context_list woken;
     of(h)->queue.lock.lock();
-    of(h)->queue.signal_all(list);
+    of(h)->queue.signal_all(woken);
     of(h)->queue.lock.unlock();
-    unblock_list(list);
+    unblock(woken);
     return ABT_SUCCESS;
 }
 }

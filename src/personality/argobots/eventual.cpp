@@ -122,16 +122,16 @@ int ABT_eventual_set(ABT_eventual h, void *value, int nbytes) {
     COMITY_CHECK(nbytes >= 0, ABT_ERR_INV_ARG);
     eventual *e = of(h);
     COMITY_CHECK(nbytes <= e->size, ABT_ERR_INV_EVENTUAL);
-    context *list = nullptr;
+    context_list woken;
     e->queue.lock.lock();
     const bool was_ready = e->ready;
     if (!was_ready) {
         if (nbytes > 0 && value) std::memcpy(e->buffer, value, static_cast<std::size_t>(nbytes));
         e->ready = true;
-        e->queue.signal_all(list);
+        e->queue.signal_all(woken);
     }
     e->queue.lock.unlock();
-    unblock_list(list);
+    unblock(woken);
     return was_ready ? ABT_ERR_EVENTUAL : ABT_SUCCESS;
 }
 
@@ -193,12 +193,12 @@ int ABT_future_set(ABT_future h, void *value) {
     COMITY_CHECK(!full, ABT_ERR_FUTURE);
     if (!last) return ABT_SUCCESS;
     if (f->when_set) f->when_set(f->values); // nobody else changes it now
-    context *list = nullptr;
+    context_list woken;
     f->queue.lock.lock();
     f->ready = true;
-    f->queue.signal_all(list);
+    f->queue.signal_all(woken);
     f->queue.lock.unlock();
-    unblock_list(list);
+    unblock(woken);
     return ABT_SUCCESS;
 }
 

@@ -105,12 +105,12 @@ bool mutex::unlock() noexcept {
     if (word_.compare_exchange_strong(expected, free_, std::memory_order_release, // release[abt-mutex]
                                       std::memory_order_relaxed))
         return true;
-    context *list = nullptr;
+    context_list woken;
     queue_.lock.lock();
     word_.store(free_, std::memory_order_release); // release[abt-mutex]
-    queue_.signal_one(list);
+    queue_.signal_one(woken);
     queue_.lock.unlock();
-    unblock_list(list);
+    unblock(woken);
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include "core/spinlock.hpp"
 #include "personality/argobots/waiting.hpp"
 #include "sys/cpu_set.hpp"
+#include "sys/own_count.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -97,7 +98,7 @@ struct pool {
     int id = 0;
     core::spinlock lock;
     thread *first = nullptr, *last = nullptr; // built-in, under lock
-    std::atomic<std::size_t> size{0};         // built-in; written under lock
+    sys::own_count<std::size_t> size;         // built-in; written under lock
     std::atomic<std::int32_t> blocked{0};     // associated work units that wait for something
     std::atomic<std::int32_t> schedulers{0};  // that have it
     void *data = nullptr;                     // the program's

@@ -21,14 +21,14 @@ void link(pool *p, thread *t, bool first) noexcept {
     (t->prev ? t->prev->next : p->first) = t;
     (t->next ? t->next->prev : p->last) = t;
     t->pooled.store(true, std::memory_order_relaxed);
-    p->size.store(p->size.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    ++p->size;
 }
 
 void unlink(pool *p, thread *t) noexcept {
     (t->prev ? t->prev->next : p->first) = t->next;
     (t->next ? t->next->prev : p->last) = t->prev;
     t->pooled.store(false, std::memory_order_relaxed);
-    p->size.store(p->size.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    --p->size;
 }
 
 } // namespace
@@ -83,7 +83,7 @@ void push(pool *p, thread *t, ABT_pool_context op) noexcept {
 thread *pop(pool *p, ABT_pool_context op) noexcept {
     thread *t = nullptr;
     if (p->built_in()) {
-        if (p->size.load(std::memory_order_relaxed) == 0) return nullptr;
+        if (p->size.get() == 0) return nullptr;
         p->lock.lock();
         t = p->kind == pool_kind::randws && (op & ABT_POOL_CONTEXT_OWNER_SECONDARY) ? p->last : p->first;
         if (t) unlink(p, t);
@@ -101,14 +101,14 @@ thread *pop(pool *p, ABT_pool_context op) noexcept {
 }
 
 bool is_empty(pool *p) noexcept {
-    if (p->built_in()) return p->size.load(std::memory_order_relaxed) == 0;
+    if (p->built_in()) return p->size.get() == 0;
     if (p->kind == pool_kind::user) return p->user.is_empty(handle(p));
     return p->structure.p_get_size(handle(p)) == 0;
 }
 
 bool size_of(pool *p, std::size_t &size) noexcept {
     if (p->built_in()) {
-        size = p->size.load(std::memory_order_relaxed);
+        size = p->size.get();
     } else if (p->kind == pool_kind::user) {
         if (!p->user.get_size) return false;
         size = p->user.get_size(handle(p));

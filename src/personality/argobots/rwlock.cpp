@@ -54,16 +54,16 @@ int lock(ABT_rwlock h, bool writes) {
 }
 
 // Nobody is inside, under the queue's lock: lets the first writer in, or the readers up to the next one.
-void admit(rwlock *l, context *&list) {
+void admit(rwlock *l, context_list &woken) {
     while (waiter *first = l->queue.first()) {
         if (static_cast<rw_waiter *>(first)->writes) {
             if (l->readers != 0) return;
             l->writer = true;
-            l->queue.signal_one(list);
+            l->queue.signal_one(woken);
             return;
         }
         ++l->readers;
-        l->queue.signal_one(list);
+        l->queue.signal_one(woken);
     }
 }
 
@@ -97,16 +97,16 @@ int ABT_rwlock_wrlock(ABT_rwlock l) { return lock(l, true); }
 int ABT_rwlock_unlock(ABT_rwlock h) {
     COMITY_CHECK(h, ABT_ERR_INV_RWLOCK);
     rwlock *l = of(h);
-    context *list = nullptr;
+    context_list woken;
     l->queue.lock.lock();
     const bool locked = l->writer || l->readers != 0;
     if (l->writer)
         l->writer = false;
     else if (l->readers != 0)
         --l->readers;
-    if (l->readers == 0) admit(l, list);
+    if (l->readers == 0) admit(l, woken);
     l->queue.lock.unlock();
-    unblock_list(list);
+    unblock(woken);
     return locked ? ABT_SUCCESS : ABT_ERR_RWLOCK;
 }
 }

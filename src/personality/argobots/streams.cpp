@@ -101,25 +101,16 @@ void streams::close() noexcept {
 // ---- Ready contexts
 
 void streams::enqueue(context *c) noexcept {
-    c->next = nullptr;
     lock_.lock();
-    (last_ ? last_->next : first_) = c;
-    last_ = c;
-    ready_.store(ready_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    ready_.push_back(c);
     lock_.unlock();
 }
 
 context *streams::pop_ready(bool primary_only) noexcept {
-    if (ready_.load(std::memory_order_relaxed) == 0) return nullptr;
+    if (ready_.empty()) return nullptr;
     lock_.lock();
-    context *before = nullptr, *c = first_;
-    if (primary_only)
-        while (c && c != primary->stack) before = std::exchange(c, c->next);
-    if (c) {
-        (before ? before->next : first_) = c->next;
-        if (last_ == c) last_ = before;
-        ready_.store(ready_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    }
+    context *c =
+        primary_only ? ready_.take_if([this](const context *r) { return r == primary->stack; }) : ready_.pop_front();
     lock_.unlock();
     return c;
 }
@@ -167,7 +158,7 @@ void streams::next(carrier *k) noexcept {
         const bool primary_only = keeps_to_primary(k);
         if (context *c = pop_ready(primary_only)) {
             // It may have been called for several.
-            if (ready_.load(std::memory_order_relaxed) != 0 || !children_.empty()) call_hart();
+            if (!ready_.empty() || !children_.empty()) call_hart();
             auto *t = static_cast<thread *>(c->local);
             go_to_place(k, t->on);
             t->on->since = sys::ticks();
@@ -177,7 +168,7 @@ void streams::next(carrier *k) noexcept {
         }
         go_home(k);
         enter_child(k);
-        if (primary_only && ready_.load(std::memory_order_relaxed) != 0) { // the others', for a worker
+        if (primary_only && !ready_.empty()) { // the others', for a worker
             leave_place(k);
             core::give_way(k);
         }
@@ -224,8 +215,7 @@ bool streams::wait_for_work(carrier *k) noexcept {
 
 // Others in the process wait for a hart, and this one has been here for long; there is something to leave behind.
 bool streams::should_give_way(carrier *k) noexcept {
-    if (parent != &base() || ready_.load(std::memory_order_relaxed) == 0 || !base().pressed_by_others(this))
-        return false;
+    if (parent != &base() || ready_.empty() || !base().pressed_by_others(this)) return false;
     if (sys::ticks() - k->granted_at <= others_quantum_us * core::ticks_per_us()) return false;
     return harts_of(account.load(std::memory_order_relaxed)) > 1 || base().should_have_the_last(k->carried);
 }

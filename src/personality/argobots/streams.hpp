@@ -22,7 +22,7 @@ public:
     void make_ready(context *c) noexcept;
     // Does anybody else wait for the calling hart: a stream, the main ULT, a child in the tree?
     bool others_wait(const carrier *k) const noexcept {
-        return ready_.load(std::memory_order_relaxed) != 0 || !children_.empty() || core::home_ready(k, this);
+        return !ready_.empty() || !children_.empty() || core::home_ready(k, this);
     }
     // Is there reason for the stream to let go of its hart now? Cheap; `since` is when it got it.
     bool should_rotate(const carrier *k, std::uint64_t since) noexcept;
@@ -75,8 +75,7 @@ private:
     unsigned harts_ = 1;
     core::child_list children_;
     core::spinlock lock_;
-    context *first_ = nullptr, *last_ = nullptr; // under lock_
-    std::atomic<std::uint32_t> ready_{0};        // how many; written under lock_
+    sys::counted_list<context> ready_;           // under lock_; size, empty: anybody
     std::atomic<std::uint32_t> main_{main_runs}; // waiting: by the main ULT; posted, turn: by others
     bool main_direct_ = false;                   // claim_main tells main_goes_on; on its own thread
     std::atomic<unsigned> turns_{0};             // a hint, written by all

@@ -92,60 +92,35 @@ wake_up waiter::wait_until(std::int64_t deadline) noexcept {
 // ---- Queues
 
 void wait_queue::add(waiter &w) noexcept {
-    w.next = nullptr;
     w.queued = true;
-    (last_ ? last_->next : first_) = &w;
-    last_ = &w;
+    waiters_.push_back(&w);
 }
 
 void wait_queue::remove(waiter &w) noexcept {
     if (!w.queued) return;
-    waiter *before = nullptr;
-    for (waiter *at = first_; at != &w; at = at->next) before = at;
-    (before ? before->next : first_) = w.next;
-    if (last_ == &w) last_ = before;
+    waiters_.remove(&w);
     w.queued = false;
 }
 
-void wait_queue::signal_one(context *&list) noexcept {
-    while (waiter *w = first_) {
-        first_ = w->next;
-        if (!first_) last_ = nullptr;
+void wait_queue::signal_one(context_list &woken) noexcept {
+    while (waiter *w = waiters_.pop_front()) {
         w->queued = false;
         context *c = nullptr;
         if (!w->signal(c)) continue; // its time had passed
-        if (c) {
-            c->next = list;
-            list = c;
-        }
+        if (c) woken.push_back(c);
         return;
     }
 }
 
-void wait_queue::signal_all(context *&list) noexcept {
-    context *first = nullptr, *last = nullptr;
-    for (waiter *w = first_, *next = nullptr; w; w = next) {
-        next = w->next;
+void wait_queue::signal_all(context_list &woken) noexcept {
+    waiters_.take_all().for_each([&woken](waiter *w) {
         w->queued = false;
         context *c = nullptr;
-        if (!w->signal(c) || !c) continue;
-        c->next = nullptr;
-        (last ? last->next : first) = c;
-        last = c;
-    }
-    first_ = last_ = nullptr;
-    if (last) {
-        last->next = list;
-        list = first;
-    }
+        if (w->signal(c) && c) woken.push_back(c);
+    });
 }
 
-void unblock_list(context *first) noexcept {
-    for (context *next = nullptr; first; first = next) {
-        next = first->next;
-        core::unblock(first);
-    }
-}
+void unblock(const context_list &woken) noexcept { woken.for_each(core::unblock); }
 
 // ---- Sleepers
 
@@ -155,7 +130,7 @@ void sleepers::add(sleep_place &p) noexcept {
     p.prev = last_;
     (last_ ? last_->next : first_) = &p;
     last_ = &p;
-    count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    ++count_;
     lock_.unlock();
 }
 
@@ -163,25 +138,22 @@ void sleepers::remove(sleep_place &p) noexcept {
     lock_.lock();
     (p.prev ? p.prev->next : first_) = p.next;
     (p.next ? p.next->prev : last_) = p.prev;
-    count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    --count_;
     lock_.unlock();
 }
 
 // A sleeper takes itself out of the lists after it has woken, under their locks: so it is there while we look.
 void sleepers::wake(bool all) noexcept {
-    context *list = nullptr;
+    context_list woken;
     lock_.lock();
     for (sleep_place *p = first_; p; p = p->next) {
         context *c = nullptr;
         if (!p->w->signal(c)) continue; // awake already
-        if (c) {
-            c->next = list;
-            list = c;
-        }
+        if (c) woken.push_back(c);
         if (!all) break;
     }
     lock_.unlock();
-    unblock_list(list);
+    unblock(woken);
 }
 
 } // namespace comity::abt

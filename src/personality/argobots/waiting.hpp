@@ -6,6 +6,8 @@
 #include "core/context.hpp"
 #include "core/spinlock.hpp"
 #include "core/timer.hpp"
+#include "sys/linked_list.hpp"
+#include "sys/own_count.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -13,6 +15,7 @@
 namespace comity::abt {
 
 using core::context;
+using core::context_list;
 
 enum class wake_up : std::uint8_t { signalled, timed_out };
 
@@ -57,20 +60,19 @@ public:
     core::spinlock lock;
 
     // All of these under the lock.
-    bool empty() const noexcept { return first_ == nullptr; }
-    waiter *first() const noexcept { return first_; }
+    bool empty() const noexcept { return waiters_.empty(); }
+    waiter *first() const noexcept { return waiters_.first(); }
     void add(waiter &w) noexcept;
     void remove(waiter &w) noexcept;
-    // Ends the wait of one or all; adds contexts that must be unblocked after the lock to `list`, by context::next.
-    void signal_one(context *&list) noexcept;
-    void signal_all(context *&list) noexcept;
+    // Ends the wait of one or all; adds contexts that must be unblocked after the lock to `woken`.
+    void signal_one(context_list &woken) noexcept;
+    void signal_all(context_list &woken) noexcept;
 
 private:
-    waiter *first_ = nullptr, *last_ = nullptr;
+    sys::linked_list<waiter> waiters_;
 };
 
-// Unblocks a list by context::next.
-void unblock_list(context *first) noexcept;
+void unblock(const context_list &woken) noexcept;
 
 // ---- Sleeping for several pools at once
 
@@ -86,21 +88,21 @@ class sleepers {
 public:
     void add(sleep_place &p) noexcept;
     void remove(sleep_place &p) noexcept;
-    bool any() const noexcept { return count_.load(std::memory_order_relaxed) != 0; }
+    bool any() const noexcept { return count_.get() != 0; }
     // Wakes one, or all. Call after the pool was filled.
     void wake_one() noexcept {
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[abt-sleep]
-        if (count_.load(std::memory_order_relaxed) != 0) wake(false);
+        if (count_.get() != 0) wake(false);
     }
     void wake_all() noexcept {
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[abt-sleep]
-        if (count_.load(std::memory_order_relaxed) != 0) wake(true);
+        if (count_.get() != 0) wake(true);
     }
 
 private:
     void wake(bool all) noexcept;
     core::spinlock lock_;
-    std::atomic<std::uint32_t> count_{0}; // written under lock_
+    sys::own_count<std::uint32_t> count_; // written under lock_
     sleep_place *first_ = nullptr, *last_ = nullptr;
 };
 

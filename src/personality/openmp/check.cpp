@@ -1,4 +1,5 @@
 #include "personality/openmp/check.hpp"
+#include "personality/openmp/environment.hpp"
 
 #include <cstdarg>
 #include <cstdlib>
@@ -161,7 +162,7 @@ void look_for_loop(const void *caller) noexcept {
 
 bool is_wanted() noexcept {
     bool wanted = sys::get_options().omp_check;
-    const char *text = ::secure_getenv("KMP_CONSISTENCY_CHECK");
+    const char *text = look_up("KMP_CONSISTENCY_CHECK");
     if (!text) return wanted;
     if (!::strcasecmp(text, "all"))
         wanted = true;

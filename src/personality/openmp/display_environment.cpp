@@ -80,7 +80,7 @@ void add_allocator(line &l) noexcept {
     static constexpr const char *names[] = {"default", "large_cap", "const", "high_bw",
                                             "low_lat", "cgroup",    "pteam", "thread"};
     const std::uintptr_t allocator = process.initial.allocator;
-    const char *text = ::secure_getenv("OMP_ALLOCATOR");
+    const char *text = look_up("OMP_ALLOCATOR");
     if (allocator - 1 < std::size(names))
         l.add("omp_%s_mem_alloc", names[allocator - 1]);
     else
@@ -144,7 +144,7 @@ template <class Add> void print_or_undefined(bool is_defined, const char *name, 
         print_line("  [host] %s: value is not defined", name);
 }
 void print_text(const char *name) noexcept {
-    const char *text = ::secure_getenv(name);
+    const char *text = look_up(name);
     print_or_undefined(text, name, [&](line &l) { l.add("%s", text); });
 }
 void print_number(const char *name, long value) noexcept {
@@ -215,7 +215,7 @@ void display_as_llvm(bool verbose) noexcept {
     print_line("  [host] OMP_TARGET_OFFLOAD=DEFAULT");
     print_number("OMP_TEAMS_THREAD_LIMIT", process.teams_thread_limit.load(std::memory_order_relaxed));
     print_number("OMP_THREAD_LIMIT", icv.thread_limit);
-    const char *tool = ::secure_getenv("OMP_TOOL");
+    const char *tool = look_up("OMP_TOOL");
     print_word("OMP_TOOL", tool ? tool : "enabled");
     print_text("OMP_TOOL_LIBRARIES");
     print_text("OMP_TOOL_VERBOSE_INIT");

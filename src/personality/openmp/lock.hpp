@@ -1,6 +1,6 @@
-// Locks of one 32-bit word, as the ABI has them: omp_lock_t, the words of critical constructs. Who waits is kept
-// elsewhere, in a table keyed by the word's address; waiting blocks the context, never the hart. Protocol and proof:
-// README.md, "Locks".
+// Locks of one 32-bit word, as the ABI has them: omp_lock_t, the words of critical constructs. Who waits stands in
+// a list that is lent to the word's address (sync/address.hpp); waiting blocks the context, never the hart. Protocol
+// and proof: README.md, "Locks".
 #pragma once
 
 #include <atomic>
@@ -33,10 +33,14 @@ public:
 
 private:
     static constexpr std::uint32_t taken = 1, waited_for = 2;
+    bool try_lock_or_mark(std::uint32_t holder) noexcept;
+    bool is_marked() const noexcept { // taken, and known to be waited for
+        return (word_.load(std::memory_order_relaxed) & (taken | waited_for)) == (taken | waited_for);
+    }
     void lock_slowly(std::uint32_t holder) noexcept;
     void unlock_slowly() noexcept;
 
-    std::atomic<std::uint32_t> word_{0}; // written by who takes or leaves it; `waited_for` under its bucket's lock
+    std::atomic<std::uint32_t> word_{0}; // written by who takes or leaves it, or waits
 };
 static_assert(sizeof(word_lock) == 4);
 

@@ -1,4 +1,5 @@
 #include "personality/openmp/memory.hpp"
+#include "personality/openmp/environment.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -299,7 +300,7 @@ bool parse_allocator(const char *text, std::uintptr_t &handle) noexcept {
 } // namespace
 
 void read_allocator() noexcept {
-    const char *text = ::secure_getenv("OMP_ALLOCATOR");
+    const char *text = look_up("OMP_ALLOCATOR");
     std::uintptr_t found = 0;
     if (text && parse_allocator(text, found))
         process.initial.allocator = found;

@@ -10,6 +10,8 @@
 #include "personality/openmp/task_memory.hpp"
 #include "pool/deque.hpp"
 #include "sync/wait_list.hpp"
+#include "sys/linked_list.hpp"
+#include "sys/own_count.hpp"
 
 namespace comity::openmp {
 
@@ -30,16 +32,19 @@ struct rank_tasks {
     pool::deque<task> ready;
 };
 
+struct by_next_helper {
+    template <class Thread> static auto &of(Thread *t) noexcept { return t->tasks.next_helper; }
+};
+
 // A team's. Few tasks come here: those with a priority, and what outsiders bring.
 struct team_tasks {
-    std::atomic<unsigned> shared{0};   // how many are in the two lists below; written under lock
-    std::atomic<unsigned> helpers{0};  // ranks that sleep in a wait for tasks; written under helpers_lock
+    sys::own_count<unsigned> shared;   // how many are in the two lists below; written under lock
     std::atomic<unsigned> visitors{0}; // outsiders that are about to touch the team; any thread
     core::spinlock lock;
     task *completed = nullptr; // bodies have run and outsiders have fulfilled their events; under lock
     std::vector<task *> heap;  // the most urgent first; under lock
     core::spinlock helpers_lock;
-    thread *first_helper = nullptr, *last_helper = nullptr; // under helpers_lock
+    sys::counted_list<thread, by_next_helper> helpers; // ranks that sleep in a wait for tasks; under helpers_lock
 };
 
 } // namespace comity::openmp

@@ -25,17 +25,13 @@ constexpr unsigned few_steps = 64;
 bool more_urgent(const task *a, const task *b) noexcept { return a->priority > b->priority; }
 bool less_urgent(const task *a, const task *b) noexcept { return a->priority < b->priority; }
 
-void change_shared(team_tasks &of, unsigned by) noexcept { // under lock
-    of.shared.store(of.shared.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-}
-
 // The most urgent task that the rank may run. Completes what outsiders could not.
 [[gnu::noinline]] task *take_shared(thread *t, const task *under) noexcept {
     team_tasks &from = t->team->tasks;
     from.lock.lock();
     task *done = from.completed;
     from.completed = nullptr;
-    for (const task *d = done; d; d = d->next) change_shared(from, -1U);
+    for (const task *d = done; d; d = d->next) --from.shared;
     task *best = nullptr;
     auto &heap = from.heap;
     if (!heap.empty() && descends(heap.front(), under)) {
@@ -53,7 +49,7 @@ void change_shared(team_tasks &of, unsigned by) noexcept { // under lock
             std::make_heap(heap.begin(), heap.end(), less_urgent);
         }
     }
-    if (best) change_shared(from, -1U);
+    if (best) --from.shared;
     from.lock.unlock();
     while (done) {
         task *next = done->next;
@@ -122,29 +118,15 @@ void enlist(thread *t) noexcept {
     t->tasks.called.store(false, std::memory_order_relaxed);
     in.helpers_lock.lock();
     t->tasks.listed = true;
-    t->tasks.next_helper = nullptr;
-    (in.last_helper ? in.last_helper->tasks.next_helper : in.first_helper) = t;
-    in.last_helper = t;
-    in.helpers.store(in.helpers.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    in.helpers.push_back(t);
     in.helpers_lock.unlock();
-}
-
-// Under helpers_lock; `before` stands before it, null: it is the first.
-void unlink(team_tasks &in, thread *before, thread *t) noexcept {
-    (before ? before->tasks.next_helper : in.first_helper) = t->tasks.next_helper;
-    if (in.last_helper == t) in.last_helper = before;
-    t->tasks.listed = false;
-    in.helpers.store(in.helpers.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
 void leave_list(thread *t) noexcept {
     team_tasks &in = t->team->tasks;
     in.helpers_lock.lock();
-    if (t->tasks.listed) {
-        thread *before = nullptr;
-        for (thread *h = in.first_helper; h != t; h = h->tasks.next_helper) before = h;
-        unlink(in, before, t);
-    }
+    if (t->tasks.listed) in.helpers.remove(t);
+    t->tasks.listed = false;
     in.helpers_lock.unlock();
 }
 
@@ -152,12 +134,8 @@ void leave_list(thread *t) noexcept {
 [[gnu::noinline]] void call_helper(team *tm, const task *what) noexcept {
     team_tasks &in = tm->tasks;
     in.helpers_lock.lock();
-    thread *before = nullptr, *h = in.first_helper;
-    while (h && what && !descends(what, h->task, few_steps)) {
-        before = h;
-        h = h->tasks.next_helper;
-    }
-    if (h) unlink(in, before, h);
+    thread *h = in.helpers.take_if([what](const thread *t) { return !what || descends(what, t->task, few_steps); });
+    if (h) h->tasks.listed = false;
     in.helpers_lock.unlock();
     if (!h) return;
     h->tasks.called.store(true, std::memory_order_release); // release[helper-called]
@@ -247,7 +225,7 @@ void pass_a_moment() noexcept {
 }
 
 bool sees_tasks(const team *tm) noexcept {
-    if (tm->tasks.shared.load(std::memory_order_relaxed)) return true;
+    if (tm->tasks.shared.get() != 0) return true;
     for (unsigned i = 0; i < tm->size; ++i)
         if (!tm->threads[i]->tasks.ready.empty()) return true;
     return false;
@@ -255,7 +233,7 @@ bool sees_tasks(const team *tm) noexcept {
 
 task *find_task(thread *t, const task *under) noexcept {
     team *tm = t->team;
-    if (tm->tasks.shared.load(std::memory_order_relaxed)) [[unlikely]]
+    if (tm->tasks.shared.get() != 0) [[unlikely]]
         if (task *what = take_shared(t, under)) return what;
     if (task *what = pop_own(t)) {
         if (what->parent_task() == under || descends(what, under)) return what;
@@ -272,7 +250,7 @@ void call_for_help(team *tm, const task *what) noexcept {
         tm->stands_by.store(false, std::memory_order_relaxed); // who helps waits on `idle` from then on
         spmd::call_for_standbys();
     }
-    if (tm->tasks.helpers.load(std::memory_order_relaxed)) call_helper(tm, what);
+    if (!tm->tasks.helpers.empty()) call_helper(tm, what);
 }
 
 void make_ready_for_others(thread *t, task *what) noexcept {
@@ -280,7 +258,7 @@ void make_ready_for_others(thread *t, task *what) noexcept {
     into.lock.lock();
     into.heap.push_back(what);
     std::push_heap(into.heap.begin(), into.heap.end(), less_urgent);
-    change_shared(into, 1);
+    ++into.shared;
     into.lock.unlock();
     call_for_help(t->team, what);
 }
@@ -417,7 +395,7 @@ void fulfill_event(task *what) noexcept {
         tm->tasks.lock.lock();
         what->next = tm->tasks.completed;
         tm->tasks.completed = what;
-        change_shared(tm->tasks, 1);
+        ++tm->tasks.shared;
         tm->tasks.lock.unlock();
         call_for_help(tm, nullptr);
     }

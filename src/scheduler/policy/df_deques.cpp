@@ -8,6 +8,8 @@
 #include "scheduler/policy/descent.hpp"
 #include "scheduler/policy/others_turn.hpp"
 #include "sys/clock.hpp"
+#include "sys/linked_list.hpp"
+#include "sys/own_count.hpp"
 #include "sys/random.hpp"
 
 #include <algorithm>
@@ -35,13 +37,17 @@ struct entry {
     std::uint64_t dummies = 0; // so often is nothing run in its stead
 };
 
+struct by_above {
+    static entry *&of(entry *e) noexcept { return e->above; }
+};
+
 struct level;
 
 // The newest on top: the order of all units is from the top of the leftmost deque to the bottom of the rightmost.
 struct alignas(64) deque {
     core::spinlock lock; // of the entries
     entry *top = nullptr, *bottom = nullptr;
-    std::atomic<unsigned> size{0};            // written with the lock
+    sys::own_count<unsigned> size;            // written with the lock
     std::atomic<std::uint64_t> kept_until{0}; // ticks; written by its hart
     // These with the lock of the order.
     deque *left = nullptr, *right = nullptr;
@@ -49,10 +55,10 @@ struct alignas(64) deque {
     bool owned = false; // by a hart; who owns none, and is empty, is in no order
     std::uint64_t served = 0;
 
-    bool is_empty() const noexcept { return size.load(std::memory_order_relaxed) == 0; }
+    bool is_empty() const noexcept { return size.get() == 0; }
     // Does its hart have it for itself? All it holds was just put in.
     bool is_kept(std::uint64_t now) const noexcept {
-        return owned && now < kept_until.load(std::memory_order_relaxed) && size.load(std::memory_order_relaxed) == 1;
+        return owned && now < kept_until.load(std::memory_order_relaxed) && size.get() == 1;
     }
     void add_on_top(entry *e) noexcept {
         const std::scoped_lock hold(lock);
@@ -89,24 +95,22 @@ struct alignas(64) deque {
     }
 
 private:
-    void grow(unsigned by) noexcept {
-        size.store(size.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-    }
+    void grow(unsigned by) noexcept { size.add(by); }
 };
 
 // What waits of one priority. With the lock of the order.
 struct level {
     deque *first = nullptr, *last = nullptr;
     unsigned deques = 0;
-    entry *yielded = nullptr, *last_yielded = nullptr; // by `above`; they let all others of the level go first
-    std::uint64_t round = 0;                           // of turns of others: each deque is served once in it
-    bool owes_yielded = false;                         // at the next turn of others
+    sys::linked_list<entry, by_above> yielded; // they let all others of the level go first
+    std::uint64_t round = 0;                   // of turns of others: each deque is served once in it
+    bool owes_yielded = false;                 // at the next turn of others
 
-    bool is_empty() const noexcept { return !first && !yielded; }
+    bool is_empty() const noexcept { return !first && yielded.empty(); }
     bool has_work() const noexcept {
         const deque *d = first;
         while (d && d->is_empty()) d = d->right;
-        return d || yielded;
+        return d || !yielded.empty();
     }
     // Null: behind all.
     void insert_right_of(deque *d, deque *at) noexcept {
@@ -124,11 +128,6 @@ struct level {
         (d->right ? d->right->left : last) = d->left;
         --deques;
     }
-    void add_yielded(entry *e) noexcept {
-        (yielded ? last_yielded->above : yielded) = e;
-        last_yielded = e;
-    }
-    entry *take_yielded() noexcept { return yielded ? std::exchange(yielded, yielded->above) : nullptr; }
     // The rightmost that has not been served in this round.
     deque *next_to_serve() noexcept {
         for (unsigned rounds = 0; rounds < 2; ++rounds, ++round)
@@ -146,7 +145,7 @@ struct alignas(64) place {
     deque *own = nullptr;
     entry *free = nullptr;
     unsigned picks = 0, offers = 0;
-    std::atomic<unsigned> put{0}, taken{0}; // how many entries; anybody reads
+    sys::own_count<unsigned> put, taken; // how many entries; anybody reads
 };
 
 // Objects of one type in blocks, which live as long as it.
@@ -210,7 +209,7 @@ public:
         for (level *l = highest(); l; l = below(l)) {
             if (h.own && h.own->in == l)
                 if (entry *e = h.own->take_top()) {
-                    h.taken.store(h.taken.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+                    ++h.taken;
                     unit *const u = e->u;
                     e->above = std::exchange(h.free, e);
                     return {.u = u};
@@ -243,8 +242,7 @@ public:
     }
     unsigned waiting() const noexcept override {
         unsigned n = 0;
-        for (unsigned i = 0; i <= harts_; ++i)
-            n += places_[i].put.load(std::memory_order_relaxed) - places_[i].taken.load(std::memory_order_relaxed);
+        for (unsigned i = 0; i <= harts_; ++i) n += places_[i].put.get() - places_[i].taken.get();
         return n <= INT32_MAX ? n : 0; // read while it changes
     }
 
@@ -277,7 +275,7 @@ private:
         level &l = levels_[u->rank()];
         if (yielded) {
             const std::scoped_lock hold(order_lock_);
-            l.add_yielded(e);
+            l.yielded.push_back(e);
             mark(l);
         } else if (h.own && h.own->in == &l) {
             h.own->add_on_top(e);
@@ -285,7 +283,7 @@ private:
             e->above = std::exchange(h.free, e);
             return false;
         }
-        h.put.store(h.put.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        ++h.put;
         return true;
     }
 
@@ -397,13 +395,13 @@ private:
         return std::exchange(free_deques_, free_deques_->right);
     }
     entry *take_yielded(level &l) noexcept {
-        entry *const e = l.take_yielded();
+        entry *const e = l.yielded.pop_front();
         if (e) mark(l);
         return e;
     }
     // The entry of what is run now: to the common ones, since others made it.
     unit *release(place &h, entry *e) noexcept {
-        h.taken.store(h.taken.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        ++h.taken;
         e->above = std::exchange(free_entries_, e);
         return e->u;
     }

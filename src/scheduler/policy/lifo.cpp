@@ -3,8 +3,9 @@
 #include "core/spinlock.hpp"
 #include "scheduler/policy/others_turn.hpp"
 #include "scheduler/policy/policy.hpp"
+#include "sys/linked_list.hpp"
+#include "sys/own_count.hpp"
 
-#include <atomic>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -20,45 +21,41 @@ public:
     bool push(unit *u, occasion why) noexcept override {
         const std::scoped_lock hold(lock_);
         if (why == occasion::yielded) {
-            u->next = nullptr;
-            (yielded_ ? last_yielded_->next : yielded_) = u;
-            last_yielded_ = u;
+            yielded_.push_back(u);
         } else {
-            u->next = std::exchange(newest_, u);
+            newest_.push_front(u);
         }
-        waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        ++waiting_;
         return true;
     }
 
     unit *pick() noexcept override {
         const std::scoped_lock hold(lock_);
         unit *u = others_.has_come() ? take_overtaken() : nullptr;
-        if (!u) u = take(newest_);
-        if (!u) u = take(overtaken_);
-        if (!u) u = take(yielded_);
-        if (u) waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        if (!u) u = newest_.pop_front();
+        if (!u) u = overtaken_.pop_front();
+        if (!u) u = yielded_.pop_front();
+        if (u) --waiting_;
         return u;
     }
 
-    bool has_work() noexcept override { return waiting_.load(std::memory_order_relaxed) != 0; }
+    bool has_work() noexcept override { return waiting_.get() != 0; }
 
 private:
-    static unit *take(unit *&first) noexcept { return first ? std::exchange(first, first->next) : nullptr; }
-
     // By turns of those who have yielded and of the others. All others have had one before newer ones are among them.
     unit *take_overtaken() noexcept {
         owes_yielded_ = !owes_yielded_;
-        if (yielded_ && owes_yielded_) return take(yielded_);
-        if (!overtaken_) std::swap(newest_, overtaken_);
-        return take(overtaken_);
+        if (!yielded_.empty() && owes_yielded_) return yielded_.pop_front();
+        if (overtaken_.empty()) std::swap(newest_, overtaken_);
+        return overtaken_.pop_front();
     }
 
-    core::spinlock lock_;                           // of all below, which are lists by unit::next
-    unit *newest_ = nullptr, *overtaken_ = nullptr; // the newest ones first; who is overtaken is older than the others
-    unit *yielded_ = nullptr, *last_yielded_ = nullptr;
+    core::spinlock lock_;                       // of all below
+    sys::linked_list<unit> newest_, overtaken_; // the newest ones first; who is overtaken is older than the others
+    sys::linked_list<unit> yielded_;
     bool owes_yielded_ = false;
     others_turn others_;
-    std::atomic<unsigned> waiting_{0}; // a hint for those who have not the lock
+    sys::own_count<unsigned> waiting_; // a hint for those who have not the lock
 };
 
 } // namespace

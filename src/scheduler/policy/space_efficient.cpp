@@ -8,6 +8,7 @@
 #include "scheduler/policy/others_turn.hpp"
 #include "scheduler/policy/serial_order.hpp"
 #include "sys/clock.hpp"
+#include "sys/linked_list.hpp"
 
 #include <array>
 #include <atomic>
@@ -84,7 +85,7 @@ public:
                 --l->top()->dummies;
                 return &dummy;
             }
-            p = top ? l->take_top() : l->take_yielded();
+            p = top ? l->take_top() : l->yielded.pop_front();
         }
         p->dummies = 0;
         if (kept_) keep_nobody();
@@ -133,13 +134,16 @@ public:
     }
 
 private:
+    struct by_sibling {
+        static position *&of(position *p) noexcept { return p->sibling; }
+    };
     // What waits of one priority. Who yields lets all others of it go first, wherever he stands.
     struct level {
         // Those in `overtaken` were ready at an earlier turn of others; nobody joins them until all have been picked.
         leftmost_first ready, overtaken;
-        position *first = nullptr, *last = nullptr; // those that yielded, by `sibling`
-        bool owes_yielded = false;                  // at the next turn of others
-        bool is_empty() const noexcept { return !top() && !first; }
+        sys::linked_list<position, by_sibling> yielded;
+        bool owes_yielded = false; // at the next turn of others
+        bool is_empty() const noexcept { return !top() && yielded.empty(); }
         position *top() const noexcept {
             position *const r = ready.top(), *const o = overtaken.top();
             return r && o ? (r->label < o->label ? r : o) : r ? r : o;
@@ -151,17 +155,11 @@ private:
         }
         position *take_overtaken() noexcept {
             owes_yielded = !owes_yielded;
-            if (first && owes_yielded) return take_yielded();
+            if (!yielded.empty() && owes_yielded) return yielded.pop_front();
             if (!overtaken.top()) std::swap(ready, overtaken);
             position *const p = overtaken.top();
             if (p) overtaken.pop();
             return p;
-        }
-        position *take_yielded() noexcept { return std::exchange(first, first->sibling); }
-        void add_yielded(position *p) noexcept {
-            p->sibling = nullptr;
-            (first ? last->sibling : first) = p;
-            last = p;
         }
     };
     struct block : sys::in_own_memory {
@@ -225,7 +223,7 @@ private:
         p->ready = u;
         newest_ = p;
         if (kept_) keep_nobody();
-        why == occasion::yielded ? l.add_yielded(p) : l.ready.push(p);
+        why == occasion::yielded ? l.yielded.push_back(p) : l.ready.push(p);
         waiting_.store(waiting() + 1, std::memory_order_relaxed);
     }
 

@@ -46,8 +46,7 @@ bool next_alike::may_go_on(unit_scheduler::slot *w, core::carrier *k) noexcept {
         const auto nothing_beyond = s->hooks->units->sees_nothing_beyond;
         if (!nothing_beyond || !nothing_beyond(s, k)) return false;
     }
-    if (w->ready.load(std::memory_order_relaxed) != 0 && w->owes_ready(w->turns.load(std::memory_order_relaxed)))
-        return false;
+    if (!w->ready.empty() && w->owes_ready(w->turns.load(std::memory_order_relaxed))) return false;
     if (s->could_use_harts() && w->fresh.size() > 1) [[unlikely]]
         s->hooks->units->call_help(s);
     return true;

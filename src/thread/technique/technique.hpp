@@ -90,7 +90,7 @@ inline void finish(thread *t, core::carrier *k) noexcept {
 template <class Wanted> [[gnu::always_inline]] inline unit *next_unit(unit_scheduler::slot *w, Wanted wanted) noexcept {
     const unsigned turn = w->take_turn_at_home();
     if (turn % 4 == 0) {
-        if (turn == 0 || (w->ready.load(std::memory_order_relaxed) != 0 && w->owes_ready(turn))) return nullptr;
+        if (turn == 0 || (!w->ready.empty() && w->owes_ready(turn))) return nullptr;
         if (w->owner->could_use_harts() && w->fresh.size() > 1) [[unlikely]]
             w->owner->hooks->units->call_help(w->owner);
     }

@@ -9,6 +9,7 @@
 #include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/binding.hpp"
+#include "personality/openmp/environment.hpp"
 #include "personality/openmp/kmp/abi.hpp"
 #include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
@@ -88,7 +89,7 @@ bool set_target_offload(const char *assignment) noexcept {
 COMITY_KMP i32 __kmpc_get_target_offload() noexcept {
     i32 known = offload_known.load(std::memory_order_relaxed);
     if (known == offload_not_known) {
-        known = offload_in(::secure_getenv("OMP_TARGET_OFFLOAD"));
+        known = offload_in(look_up("OMP_TARGET_OFFLOAD"));
         offload_known.store(known, std::memory_order_relaxed);
     }
     return known;

@@ -6,6 +6,7 @@
 
 #include "comity/version.h"
 #include "personality/openmp/check.hpp"
+#include "personality/openmp/environment.hpp"
 #include "personality/openmp/ompt/data.hpp"
 #include "sys/c_library.hpp"
 #include "sys/message.hpp"
@@ -25,7 +26,7 @@ start_result *tool = nullptr; // written by settle_search
 class report {
 public:
     report() noexcept {
-        const char *where = ::secure_getenv("OMP_TOOL_VERBOSE_INIT");
+        const char *where = openmp::look_up("OMP_TOOL_VERBOSE_INIT");
         if (!where || !*where || !::strcasecmp(where, "disabled")) return;
         if (!::strcasecmp(where, "stdout"))
             file_ = stdout;
@@ -106,7 +107,7 @@ start_result *search_everywhere(report &log) noexcept {
         }
     }
     log.say("Failed.\n");
-    const char *list = ::secure_getenv("OMP_TOOL_LIBRARIES");
+    const char *list = openmp::look_up("OMP_TOOL_LIBRARIES");
     if (list && *list) {
         log.say("Searching tool libraries...\nOMP_TOOL_LIBRARIES = %s\n", list);
         if (start_result *result = search_libraries(list, log)) return result;
@@ -119,7 +120,7 @@ start_result *search_everywhere(report &log) noexcept {
 
 // OMP_TOOL: may a tool be used?
 bool may_be_used() noexcept {
-    const char *text = ::secure_getenv("OMP_TOOL");
+    const char *text = openmp::look_up("OMP_TOOL");
     if (!text || !::strcasecmp(text, "enabled")) return true;
     if (!::strcasecmp(text, "disabled")) return false;
     sys::warn("OMP_TOOL=\"%s\": not enabled or disabled; using enabled", text);
