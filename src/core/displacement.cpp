@@ -228,6 +228,7 @@ void interrupt_sleeping(carrier *k, const sys::sleeping_call &call, bool for_oth
 }
 
 // With whom does the carrier's hart seem to be? A hint: it goes on meanwhile.
+COMITY_UNSANITIZED const void *current_of(const carrier *k) noexcept { return k->current; } // never to be followed
 enum class found { nobody, another, own };
 COMITY_UNSANITIZED found who_has_hart(const carrier *k) noexcept {
     if (!k->current || k->current == &k->transition || !k->carried) return found::nobody;
@@ -247,7 +248,7 @@ COMITY_UNSANITIZED bool recall_from(const carrier *k) noexcept {
 unsigned looks_at_one(const carrier *k, looks_seen &by, found with) noexcept {
     const std::uint64_t switches = k->count.switches.get();
     const bool same = with != found::nobody && switches == by.switches;
-    const void *who = with == found::nobody ? nullptr : k->current; // never followed
+    const void *who = with == found::nobody ? nullptr : current_of(k);
     by.met = who && who == by.who ? by.met + 1 : 0;
     by.who = who;
     by.switches = switches;

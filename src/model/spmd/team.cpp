@@ -147,7 +147,11 @@ void team::set_body(body_fn body, void *arg) noexcept {
     if (arg_ != arg) arg_ = arg;
 }
 
-void team::note_home(const context *c) noexcept { slot::set(master_home_, c->home); }
+// It may have been made just now, and the watch looks at it.
+void team::note_home(const context *c) noexcept {
+    if (master_home_.load(std::memory_order_relaxed) != c->home)
+        master_home_.store(c->home, std::memory_order_release); // release[team-home]
+}
 
 // Rank 0. Who came for others says how long those took, but found nothing of theirs in his caches; where that is why
 // they seem to be worth handing over, this one says better how long the others would have taken here.

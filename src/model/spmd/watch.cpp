@@ -150,12 +150,12 @@ std::uint64_t team::progress() const noexcept {
         const carrier *k = base().harts()[i].worker.load(std::memory_order_acquire); // acquire[worker]
         if (k && (!here || slots_[i].present.load(std::memory_order_relaxed))) sum = mix(sum, k->count.switches.get());
     }
-    const carrier *home = master_home_.load(std::memory_order_relaxed);
+    const carrier *home = master_home_.load(std::memory_order_acquire); // acquire[team-home]
     return home ? mix(sum, home->count.switches.get()) : sum;
 }
 
 bool team::master_waits_at_home() const noexcept {
-    const carrier *home = master_home_.load(std::memory_order_relaxed);
+    const carrier *home = master_home_.load(std::memory_order_acquire); // acquire[team-home]
     return is_running() && home && home->home.load(std::memory_order_relaxed) == carrier::home_state::ready;
 }
 
