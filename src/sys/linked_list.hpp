@@ -44,8 +44,10 @@ public:
     // pop_front and push_back at once, of a list that is not empty.
     T *exchange_front(T *item) noexcept {
         T *const taken = first_;
-        push_back(item);
-        first_ = after(taken);
+        Link::of(item) = nullptr;
+        Link::of(last_) = item;
+        last_ = item;
+        first_ = after(taken); // the item, if there was one only
         return taken;
     }
     linked_list take_all() noexcept {
