@@ -27,7 +27,7 @@ public:
 
     // A node that was allocated at some time. Anybody.
     Node &operator[](id i) noexcept {
-        const place p = place_of(i);
+        const location p = locate(i);
         return blocks_[p.block].load(std::memory_order_acquire)[p.offset]; // acquire[arena-block]
     }
 
@@ -42,7 +42,7 @@ public:
         }
         id n = used_.load(std::memory_order_relaxed);
         do {
-            if (n >= most || !make_block(place_of(n + 1).block)) return 0;
+            if (n >= most || !make_block(locate(n + 1).block)) return 0;
         } while (!used_.compare_exchange_weak(n, n + 1, std::memory_order_release,
                                               std::memory_order_relaxed)); // release[arena-used]
         return n + 1;
@@ -71,11 +71,11 @@ private:
     static constexpr unsigned blocks = IdBits - FirstLog;
     static constexpr id most = static_cast<id>((std::uint64_t{1} << IdBits) - (std::uint64_t{1} << FirstLog));
 
-    struct place {
+    struct location {
         unsigned block;
         id offset;
     };
-    static constexpr place place_of(id i) noexcept {
+    static constexpr location locate(id i) noexcept {
         const id n = i - 1, turn = (n >> FirstLog) + 1; // block b begins where turn becomes 2^b
         const unsigned b = static_cast<unsigned>(std::bit_width(turn)) - 1;
         return {b, n - (((id{1} << b) - 1) << FirstLog)};

@@ -55,11 +55,11 @@ public:
     }
     // While nobody else uses the pool.
     template <class Function> void for_each(Function &&f) {
-        place at = head_at_.load(std::memory_order_acquire); // acquire[pool-head-segment]
+        tag at = head_at_.load(std::memory_order_acquire); // acquire[pool-head-segment]
         for (position p = head_.load(std::memory_order_relaxed); p < tail_.load(std::memory_order_relaxed);) {
             header &s = header_at(at);
             if (s.number.load(std::memory_order_relaxed) != p >> log_cells) {
-                at = place_of(p >> log_cells, s.next.load(std::memory_order_relaxed));
+                at = tag_of(p >> log_cells, s.next.load(std::memory_order_relaxed));
                 continue;
             }
             const std::uint64_t seen = static_cast<segment &>(s).cell[p++ % cells].load(std::memory_order_relaxed);
@@ -85,7 +85,7 @@ public:
 
 private:
     using position = std::uint64_t; // of a cell, counted from the beginning and never used again
-    using place = std::uint64_t;    // a segment: its arena id in the low bits, above them the low bits of its number
+    using tag = std::uint64_t;      // of a segment: its arena id in the low bits, above them the low bits of its number
     static constexpr unsigned log_cells = 8, id_bits = 24;
     static constexpr position cells = 1U << log_cells;
 
@@ -106,11 +106,11 @@ private:
     };
     using segments = arena<segment, 0, id_bits>;
 
-    static place place_of(std::uint64_t number, std::uint64_t next) noexcept { return number << id_bits | next >> 1; }
-    static typename segments::id id_at(place at) noexcept {
-        return static_cast<typename segments::id>(at & ((place{1} << id_bits) - 1));
+    static tag tag_of(std::uint64_t number, std::uint64_t next) noexcept { return number << id_bits | next >> 1; }
+    static typename segments::id id_at(tag at) noexcept {
+        return static_cast<typename segments::id>(at & ((tag{1} << id_bits) - 1));
     }
-    header &header_at(place at) noexcept { return id_at(at) ? segments_[id_at(at)] : before_; }
+    header &header_at(tag at) noexcept { return id_at(at) ? segments_[id_at(at)] : before_; }
 
     // What a consumer has seen at the head: a cell that is not empty, as it was while its segment had this number.
     struct view {
@@ -124,8 +124,8 @@ private:
     // False: the pool is empty.
     bool look(view &v) noexcept {
         for (;;) {
-            v.at = head_.load(std::memory_order_acquire);              // acquire[pool-head]
-            const place at = head_at_.load(std::memory_order_acquire); // acquire[pool-head-segment]
+            v.at = head_.load(std::memory_order_acquire);            // acquire[pool-head]
+            const tag at = head_at_.load(std::memory_order_acquire); // acquire[pool-head-segment]
             v.in = &header_at(at);
             v.number = v.in->number.load(std::memory_order_acquire); // acquire[pool-segment]
             if (v.number != v.at >> log_cells) [[unlikely]] {
@@ -166,8 +166,8 @@ private:
 
     bool push_among_others(std::uint64_t word) noexcept {
         for (;;) {
-            position t = tail_.load(std::memory_order_acquire);        // acquire[pool-tail]
-            const place at = tail_at_.load(std::memory_order_acquire); // acquire[pool-tail-segment]
+            position t = tail_.load(std::memory_order_acquire);      // acquire[pool-tail]
+            const tag at = tail_at_.load(std::memory_order_acquire); // acquire[pool-tail-segment]
             header &s = header_at(at);
             const std::uint64_t number = s.number.load(std::memory_order_acquire); // acquire[pool-segment]
             if (number != t >> log_cells) {
@@ -209,7 +209,7 @@ private:
     }
 
     // Sees to it that the tail's segment has a successor, and that the producers go there. False: no memory.
-    bool extend(place at, header &s, std::uint64_t number) noexcept {
+    bool extend(tag at, header &s, std::uint64_t number) noexcept {
         std::uint64_t next = s.next.load(std::memory_order_acquire); // acquire[pool-next]
         if (next == empty(number)) {
             const auto i = make_segment(number + 1);
@@ -224,17 +224,17 @@ private:
         }
         if (next & 1) return true; // the segment is another one's by now
         core::chaos_point();
-        tail_at_.compare_exchange_strong(at, place_of(number + 1, next), std::memory_order_release,
+        tail_at_.compare_exchange_strong(at, tag_of(number + 1, next), std::memory_order_release,
                                          std::memory_order_relaxed); // release[pool-tail-segment]
         return true;
     }
 
     // All cells of the head's segment are taken: the consumers go to the next one, and it can be used again.
-    void leave(place at, header &s, std::uint64_t number) noexcept {
+    void leave(tag at, header &s, std::uint64_t number) noexcept {
         const std::uint64_t next = s.next.load(std::memory_order_acquire); // acquire[pool-next]
         if (next & 1) return;
         core::chaos_point();
-        if (head_at_.compare_exchange_strong(at, place_of(number + 1, next), std::memory_order_acq_rel,
+        if (head_at_.compare_exchange_strong(at, tag_of(number + 1, next), std::memory_order_acq_rel,
                                              std::memory_order_relaxed) && // acq_rel[pool-head-segment]
             id_at(at) != 0)
             segments_.release(id_at(at));
@@ -242,12 +242,11 @@ private:
 
     header before_; // stands before the first segment
     segments segments_;
-    alignas(64) std::atomic<position> tail_{0}; // the first cell that may be empty; producers, it only grows
-    std::atomic<place> tail_at_{
-        place{~0ULL << id_bits}};               // the segment of the cell before it, or the next; many producers
-    segment *back_ = nullptr;                   // the same for a single producer
-    alignas(64) std::atomic<position> head_{0}; // the first cell that may hold an item; consumers, it only grows
-    std::atomic<place> head_at_{place{~0ULL << id_bits}};
+    alignas(64) std::atomic<position> tail_{0};       // the first cell that may be empty; producers, it only grows
+    std::atomic<tag> tail_at_{tag{~0ULL << id_bits}}; // the segment of the cell before it, or the next; many producers
+    segment *back_ = nullptr;                         // the same for a single producer
+    alignas(64) std::atomic<position> head_{0};       // the first cell that may hold an item; consumers, it only grows
+    std::atomic<tag> head_at_{tag{~0ULL << id_bits}};
     std::atomic<std::uint64_t> holes_{0}; // between head and tail; written by whoever removes or passes one
 };
 

@@ -13,10 +13,10 @@ namespace comity::scheduler {
 
 namespace {
 
-auto order(const victims::place &p) noexcept { return std::tuple(p.outer, p.inner, p.near); }
+auto order(const victims::location &p) noexcept { return std::tuple(p.outer, p.inner, p.near); }
 
 // Do they share a part of this level, 0 being the nearest?
-bool share(const victims::place &a, const victims::place &b, unsigned level) noexcept {
+bool share(const victims::location &a, const victims::location &b, unsigned level) noexcept {
     if (a.outer != b.outer) return false;
     if (level == 2) return a.outer >= 0;
     if (a.inner != b.inner) return false;
@@ -26,18 +26,18 @@ bool share(const victims::place &a, const victims::place &b, unsigned level) noe
 
 } // namespace
 
-std::unique_ptr<victims> victims::make(const place *places, unsigned n) noexcept {
+std::unique_ptr<victims> victims::make(const location *locations, unsigned n) noexcept {
     std::unique_ptr<entry[]> entries(new (std::nothrow) entry[n]);
     if (!entries) return nullptr;
     for (unsigned i = 0; i < n; ++i) entries[i].hart = static_cast<std::uint16_t>(i);
-    std::sort(entries.get(), entries.get() + n, [places](const entry &a, const entry &b) {
-        return std::pair(order(places[a.hart]), a.hart) < std::pair(order(places[b.hart]), b.hart);
+    std::sort(entries.get(), entries.get() + n, [locations](const entry &a, const entry &b) {
+        return std::pair(order(locations[a.hart]), a.hart) < std::pair(order(locations[b.hart]), b.hart);
     });
     for (unsigned at = 0; at < n; ++at) {
         entry &own = entries[entries[at].hart];
         own.position = static_cast<std::uint16_t>(at);
         const auto same = [&](unsigned other, unsigned level) {
-            return share(places[entries[at].hart], places[entries[other].hart], level);
+            return share(locations[entries[at].hart], locations[entries[other].hart], level);
         };
         unsigned begin = at, end = at + 1;
         for (unsigned level = 0; level < levels;
@@ -61,19 +61,19 @@ bool victims::all_are_equal() const noexcept {
 
 std::unique_ptr<victims> victims::make(unsigned harts) noexcept {
     if (harts <= 2 || harts > UINT16_MAX || !core::harts_are_bound.load(std::memory_order_relaxed)) return nullptr;
-    std::unique_ptr<place[]> places(new (std::nothrow) place[harts]);
-    if (!places) return nullptr;
+    std::unique_ptr<location[]> locations(new (std::nothrow) location[harts]);
+    if (!locations) return nullptr;
     const sys::topology &machine = sys::machine();
     const bool has_l2 = machine.count(sys::part::l2_cache) > 1; // else all share the one, or there is none
     const bool cache_is_inner = machine.count(sys::part::last_cache) >= machine.count(sys::part::numa_node);
     for (unsigned i = 0; i < harts; ++i) {
         comity_location_t l{};
         if (comity_hart_location(static_cast<int>(i), &l) != 0) return nullptr;
-        places[i].near = has_l2 ? l.l2_cache : l.core;
-        places[i].inner = cache_is_inner ? l.last_cache : l.numa_node;
-        places[i].outer = cache_is_inner ? l.numa_node : l.last_cache;
+        locations[i].near = has_l2 ? l.l2_cache : l.core;
+        locations[i].inner = cache_is_inner ? l.last_cache : l.numa_node;
+        locations[i].outer = cache_is_inner ? l.numa_node : l.last_cache;
     }
-    return make(places.get(), harts);
+    return make(locations.get(), harts);
 }
 
 unsigned victims::at(unsigned own, unsigned i, std::uint32_t random) const noexcept {

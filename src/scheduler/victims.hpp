@@ -11,7 +11,7 @@ namespace comity::scheduler {
 class victims {
 public:
     // Where a hart is: numbers of parts of the machine, -1: in no single one. Every `inner` lies in one `outer`.
-    struct place {
+    struct location {
         int near = -1;  // the core, or the cache of the second level
         int inner = -1; // the last-level cache, or the NUMA node, if that is the smaller one
         int outer = -1; // the other
@@ -20,8 +20,8 @@ public:
     // For harts as they are bound now. Null: no hart is nearer than another one to any of them, or there is no memory;
     // then any order will do.
     static std::unique_ptr<victims> make(unsigned harts) noexcept;
-    // The same for harts at these places; n <= 65535.
-    static std::unique_ptr<victims> make(const place *places, unsigned n) noexcept;
+    // The same for harts at these locations; n <= 65535.
+    static std::unique_ptr<victims> make(const location *locations, unsigned n) noexcept;
 
     // The i-th hart that `own` looks at, 0 <= i < n; itself last. `random`: where to begin among equals, the same for
     // all i of one search.
@@ -30,7 +30,7 @@ public:
 private:
     static constexpr unsigned levels = 3;
     struct range {
-        std::uint16_t begin = 0, end = 0; // of positions in the order of places
+        std::uint16_t begin = 0, end = 0; // of positions in the order of locations
         unsigned size() const noexcept { return end - begin; }
     };
     struct entry {

@@ -13,19 +13,19 @@
 namespace comity::sync {
 
 // A list and whom it is lent to. Under its bucket's lock, but for the list.
-struct place {
+struct lent_list {
     const void *address = nullptr; // null: a bucket's spare one, for all addresses that got none of their own
     wait_list list;
     std::uint32_t users = 0; // who waits there or wakes
     struct bucket *in = nullptr;
-    place *next = nullptr; // in its bucket, or among the free ones
+    lent_list *next = nullptr; // in its bucket, or among the free ones
 };
 
 struct alignas(64) bucket {
-    sys::own_count<std::uint32_t> users; // of all its places; written under the lock
+    sys::own_count<std::uint32_t> users; // of all its lists; written under the lock
     core::spinlock lock;
-    place *first = nullptr;
-    place spare;
+    lent_list *first = nullptr;
+    lent_list spare;
 };
 
 namespace {
@@ -39,50 +39,50 @@ bucket &bucket_of(const void *address) noexcept {
 }
 
 core::spinlock free_lock;
-place *free_places = nullptr; // under free_lock; their memory is never given back
+lent_list *free_lists = nullptr; // under free_lock; their memory is never given back
 
 // Not by malloc, whose locks may be what is waited for. Null: no memory.
-place *take_place() noexcept {
+lent_list *take_list() noexcept {
     constexpr std::size_t chunk = 16 * 1024;
     free_lock.lock();
-    if (!free_places) {
+    if (!free_lists) {
         auto *memory = static_cast<std::byte *>(sys::map_pages(chunk));
-        for (std::size_t i = 0; memory && i + sizeof(place) <= chunk; i += sizeof(place)) {
-            auto *made = new (memory + i) place;
-            made->next = std::exchange(free_places, made);
+        for (std::size_t i = 0; memory && i + sizeof(lent_list) <= chunk; i += sizeof(lent_list)) {
+            auto *made = new (memory + i) lent_list;
+            made->next = std::exchange(free_lists, made);
         }
     }
-    place *p = free_places;
-    if (p) free_places = p->next;
+    lent_list *p = free_lists;
+    if (p) free_lists = p->next;
     free_lock.unlock();
     return p;
 }
 
-void give_back(place *p) noexcept {
+void give_back(lent_list *p) noexcept {
     free_lock.lock();
-    p->next = std::exchange(free_places, p);
+    p->next = std::exchange(free_lists, p);
     free_lock.unlock();
 }
 
 // Under the bucket's lock.
-place *find(const bucket &b, const void *address) noexcept {
-    place *p = b.first;
+lent_list *find(const bucket &b, const void *address) noexcept {
+    lent_list *p = b.first;
     while (p && p->address != address) p = p->next;
     return p;
 }
 
-void enter(bucket &b, place *p) noexcept {
+void enter(bucket &b, lent_list *p) noexcept {
     ++p->users;
     ++b.users;
 }
 
-void leave(place *p) noexcept {
+void leave(lent_list *p) noexcept {
     bucket &b = *p->in;
     b.lock.lock();
     --b.users;
     const bool last = --p->users == 0 && p != &b.spare;
     if (last) {
-        place **link = &b.first;
+        lent_list **link = &b.first;
         while (*link != p) link = &(*link)->next;
         *link = p->next;
     }
@@ -96,7 +96,7 @@ template <class Wake> void wake(const void *address, Wake wake_in) noexcept {
     if (b.users.get() == 0) return;
     core::chaos_point();
     b.lock.lock();
-    place *p = find(b, address), *spare = b.spare.users != 0 ? &b.spare : nullptr;
+    lent_list *p = find(b, address), *spare = b.spare.users != 0 ? &b.spare : nullptr;
     if (p) enter(b, p);
     if (spare) enter(b, spare);
     b.lock.unlock();
@@ -125,8 +125,8 @@ void child_after_fork() noexcept {
         if (b.users.get() != 0) { // else not to be written: it is 32 KiB
             b.users.set(0);
             b.first = nullptr;
-            b.spare.~place();
-            new (&b.spare) place;
+            b.spare.~lent_list();
+            new (&b.spare) lent_list;
         }
     }
     parent_after_fork();
@@ -141,33 +141,33 @@ __attribute__((constructor)) void watch_forks() noexcept {
 
 stay::stay(const void *address) noexcept {
     bucket &b = bucket_of(address);
-    place *fresh = nullptr;
+    lent_list *fresh = nullptr;
     b.lock.lock();
-    place_ = find(b, address);
-    if (!place_) {
+    lent_ = find(b, address);
+    if (!lent_) {
         b.lock.unlock();
-        fresh = take_place();
+        fresh = take_list();
         b.lock.lock();
-        place_ = find(b, address);
+        lent_ = find(b, address);
     }
-    if (!place_) {
-        place_ = fresh ? std::exchange(fresh, nullptr) : &b.spare;
-        place_->in = &b;
-        if (place_ != &b.spare) {
-            place_->address = address;
-            place_->next = std::exchange(b.first, place_);
+    if (!lent_) {
+        lent_ = fresh ? std::exchange(fresh, nullptr) : &b.spare;
+        lent_->in = &b;
+        if (lent_ != &b.spare) {
+            lent_->address = address;
+            lent_->next = std::exchange(b.first, lent_);
         }
     }
-    enter(b, place_);
+    enter(b, lent_);
     b.lock.unlock();
     if (fresh) give_back(fresh);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[address]
     core::chaos_point();
 }
 
-stay::~stay() { leave(place_); }
+stay::~stay() { leave(lent_); }
 
-wait_list &stay::list() const noexcept { return place_->list; }
+wait_list &stay::list() const noexcept { return lent_->list; }
 
 void wake_one_at(const void *address) noexcept {
     wake(address, [](wait_list &l) { l.wake_one(); });

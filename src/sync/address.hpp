@@ -19,7 +19,7 @@ public:
     wait_list &list() const noexcept;
 
 private:
-    struct place *place_;
+    struct lent_list *lent_;
 };
 
 // Waits until ready() is true or the deadline (sys::now_ns) has passed. As wait_list::wait_or_cancel, wait_until, after

@@ -34,21 +34,21 @@ private:
 // that: who does so *in turn* writes a word of his own meanwhile, if the one before him has left it.
 class leaving_in_turn {
 public:
-    class [[nodiscard]] place {
+    class [[nodiscard]] ticket {
         friend class leaving_in_turn;
-        explicit place(bool alone) noexcept : alone_(alone) {}
+        explicit ticket(bool alone) noexcept : alone_(alone) {}
         bool alone_;
     };
-    place enter() noexcept {
+    ticket enter() noexcept {
         rest_.enter();
-        return place(false);
+        return ticket(false);
     }
-    place enter_in_turn() noexcept {
+    ticket enter_in_turn() noexcept {
         if (taken_.load(std::memory_order_relaxed)) return enter();
         taken_.store(true, std::memory_order_relaxed);
-        return place(true);
+        return ticket(true);
     }
-    void leave(place p) noexcept {
+    void leave(ticket p) noexcept {
         if (p.alone_)
             taken_.store(false, std::memory_order_release); // release[sync-leave]
         else

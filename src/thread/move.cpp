@@ -13,12 +13,12 @@ using core::context;
 namespace {
 
 // The calling thread's context and the scheduler's slot for its hart, if that scheduler can do what is asked of it.
-struct place {
+struct caller {
     unit_scheduler::slot *work = nullptr;
     context *c = nullptr;
     carrier *k = nullptr;
 };
-int find_place(place &p) noexcept {
+int find_caller(caller &p) noexcept {
     p.k = core::current_carrier();
     p.work = p.k ? work_of(p.k) : nullptr;
     if (!p.work) return EPERM;
@@ -71,8 +71,8 @@ int comity_thread_yield_to(comity_thread_t *handle) {
     if (!t) return EINVAL;
     if (t == own_thread()) return 0;
     if (has_ended(t) || is_freed(t)) return ESRCH;
-    place p;
-    if (const int error = find_place(p)) return error;
+    caller p;
+    if (const int error = find_caller(p)) return error;
     if (t->owner != p.work->owner) return EINVAL;
     if (p.work->fresh.pop_if(t)) {
         core::pause(p.c, go_to_unit, t);
@@ -83,8 +83,8 @@ int comity_thread_yield_to(comity_thread_t *handle) {
 
 int comity_thread_migrate(int hart) {
     if (hart < 0 || hart >= comity_hart_count()) return EINVAL;
-    place p;
-    if (const int error = find_place(p)) return error;
+    caller p;
+    if (const int error = find_caller(p)) return error;
     if (p.c->home) return EPERM;
     if (const hart_set *set = p.work->owner->affinity_of(p.c); set && !set->has(static_cast<unsigned>(hart)))
         return EINVAL;

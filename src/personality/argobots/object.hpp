@@ -127,10 +127,10 @@ struct scheduler {
     thread *unit = nullptr;
     scheduler *replaced_by = nullptr; // and who waits for that; by the stream's own work unit
     thread *replacer = nullptr;
-    sleep_place *places = nullptr; // one for each pool
-    unsigned idle_checks = 0;      // calls of check_events since something ran
-    std::uint64_t idle_since = 0;  // ticks; 0: it is not
-    std::int64_t nap_ns = 0;       // how long it slept last for lack of work, on its own account
+    sleeper *asleep_in = nullptr; // one for each pool
+    unsigned idle_checks = 0;     // calls of check_events since something ran
+    std::uint64_t idle_since = 0; // ticks; 0: it is not
+    std::int64_t nap_ns = 0;      // how long it slept last for lack of work, on its own account
     std::uint64_t seed = 0;
 };
 

@@ -48,11 +48,11 @@ bool all_built_in(const scheduler *d) noexcept {
     return true;
 }
 
-void enter_sleep(pool *p, sleep_place &place, waiter &w) noexcept {
-    place.w = &w;
-    if (!p->built_in()) return p->asleep.add(place);
+void enter_sleep(pool *p, sleeper &s, waiter &w) noexcept {
+    s.w = &w;
+    if (!p->built_in()) return p->asleep.add(s);
     p->lock.lock(); // so that whoever fills it after we have looked sees us
-    p->asleep.add(place);
+    p->asleep.add(s);
     p->lock.unlock();
 }
 
@@ -62,7 +62,7 @@ void sleep(stream *s, scheduler *d, std::int64_t most_ns) noexcept {
     watch_for_dumps();
     waiter w;
     w.prepare();
-    for (int i = 0; i < d->num_pools; ++i) enter_sleep(d->pools[i], d->places[i], w);
+    for (int i = 0; i < d->num_pools; ++i) enter_sleep(d->pools[i], d->asleep_in[i], w);
     s->lock.lock();
     s->sleeping = &w;
     s->lock.unlock();
@@ -77,7 +77,7 @@ void sleep(stream *s, scheduler *d, std::int64_t most_ns) noexcept {
     s->lock.lock();
     s->sleeping = nullptr;
     s->lock.unlock();
-    for (int i = 0; i < d->num_pools; ++i) d->pools[i]->asleep.remove(d->places[i]);
+    for (int i = 0; i < d->num_pools; ++i) d->pools[i]->asleep.remove(d->asleep_in[i]);
 }
 
 bool spin_for_work(scheduler *d, streams *all, const carrier *k) noexcept {
@@ -142,8 +142,8 @@ int make_scheduler(const ABT_sched_def &def, int num_pools, const ABT_pool *pool
     const std::size_t n = static_cast<std::size_t>(num_pools);
     auto *d = new (std::nothrow) scheduler;
     auto **list = new (std::nothrow) pool *[n + 1] {};
-    auto *places = new (std::nothrow) sleep_place[n + 1];
-    bool enough = d && list && places;
+    auto *asleep_in = new (std::nothrow) sleeper[n + 1];
+    bool enough = d && list && asleep_in;
     for (std::size_t i = 0; enough && i < n; ++i) {
         list[i] = pools[i] ? of(pools[i]) : make_pool(ABT_POOL_FIFO, ABT_POOL_ACCESS_MPMC, true);
         if (list[i]) retain(list[i]);
@@ -154,13 +154,13 @@ int make_scheduler(const ABT_sched_def &def, int num_pools, const ABT_pool *pool
             if (list[i]) release(list[i]);
         delete d;
         delete[] list;
-        delete[] places;
+        delete[] asleep_in;
         return ABT_ERR_MEM;
     }
     d->def = def;
     d->num_pools = num_pools;
     d->pools = list;
-    d->places = places;
+    d->asleep_in = asleep_in;
     d->automatic = automatic;
     d->frequency = settings().event_frequency;
     d->seed = reinterpret_cast<std::uintptr_t>(d);
@@ -201,7 +201,7 @@ void free_scheduler(scheduler *d) noexcept {
         destroy(d->unit);
     }
     delete[] d->pools;
-    delete[] d->places;
+    delete[] d->asleep_in;
     delete d;
 }
 
@@ -300,14 +300,14 @@ thread *pop_wait(pool *p, ABT_pool_context op, std::int64_t deadline) noexcept {
         if (thread *t = pop(p, op)) return t;
         if (sys::now_ns() >= deadline) return nullptr;
         waiter w;
-        sleep_place place;
+        sleeper s;
         w.prepare();
-        enter_sleep(p, place, w);
+        enter_sleep(p, s, w);
         std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[abt-sleep]
         context *c = nullptr;
         if (!is_empty(p)) static_cast<void>(w.signal(c));
         static_cast<void>(w.wait_until(deadline));
-        p->asleep.remove(place);
+        p->asleep.remove(s);
     }
 }
 

@@ -124,7 +124,7 @@ void unblock(const context_list &woken) noexcept { woken.for_each(core::unblock)
 
 // ---- Sleepers
 
-void sleepers::add(sleep_place &p) noexcept {
+void sleepers::add(sleeper &p) noexcept {
     lock_.lock();
     p.next = nullptr;
     p.prev = last_;
@@ -134,7 +134,7 @@ void sleepers::add(sleep_place &p) noexcept {
     lock_.unlock();
 }
 
-void sleepers::remove(sleep_place &p) noexcept {
+void sleepers::remove(sleeper &p) noexcept {
     lock_.lock();
     (p.prev ? p.prev->next : first_) = p.next;
     (p.next ? p.next->prev : last_) = p.prev;
@@ -146,7 +146,7 @@ void sleepers::remove(sleep_place &p) noexcept {
 void sleepers::wake(bool all) noexcept {
     context_list woken;
     lock_.lock();
-    for (sleep_place *p = first_; p; p = p->next) {
+    for (sleeper *p = first_; p; p = p->next) {
         context *c = nullptr;
         if (!p->w->signal(c)) continue; // awake already
         if (c) woken.push_back(c);

@@ -79,15 +79,15 @@ void unblock(const context_list &woken) noexcept;
 class sleepers;
 
 // A waiter's place in one pool's list.
-struct sleep_place {
+struct sleeper {
     waiter *w = nullptr;
-    sleep_place *next = nullptr, *prev = nullptr;
+    sleeper *next = nullptr, *prev = nullptr;
 };
 
 class sleepers {
 public:
-    void add(sleep_place &p) noexcept;
-    void remove(sleep_place &p) noexcept;
+    void add(sleeper &p) noexcept;
+    void remove(sleeper &p) noexcept;
     bool any() const noexcept { return count_.get() != 0; }
     // Wakes one, or all. Call after the pool was filled.
     void wake_one() noexcept {
@@ -103,7 +103,7 @@ private:
     void wake(bool all) noexcept;
     core::spinlock lock_;
     sys::own_count<std::uint32_t> count_; // written under lock_
-    sleep_place *first_ = nullptr, *last_ = nullptr;
+    sleeper *first_ = nullptr, *last_ = nullptr;
 };
 
 } // namespace comity::abt

@@ -13,7 +13,7 @@ struct league_request {
     unsigned teams;        // 0: as omp_set_num_teams says, or 1
     unsigned limit;        // on threads; 0: as omp_set_teams_thread_limit says, or as it is
     const abi_traits *abi; // of who opens it
-    ompt::place at;        // where the program opens it
+    ompt::call_site at;    // where the program opens it
 };
 
 // Calls the function once for each team of the league, side by side on as many harts as there are, each time in an

@@ -291,7 +291,7 @@ void run_region(thread *t, const region &r) noexcept {
 }
 
 void run_region(thread *t, const region &r, unsigned ranks) noexcept {
-    return ompt::either([t, &r, ranks](ompt::place) { run<true>(t, r, ranks); },
+    return ompt::either([t, &r, ranks](ompt::call_site) { run<true>(t, r, ranks); },
                         [t, &r, ranks] { run<false>(t, r, ranks); }, {});
 }
 

@@ -29,7 +29,7 @@ struct region {
     const abi_traits *abi = &gcc_abi;   // of who opens it
     std::uint8_t bind = 0;              // its proc_bind clause, an omp_proc_bind_t; 0: none
     const num_threads_clause *clause = nullptr; // lives as long as the region
-    ompt::place at = {};                        // where the program opens it
+    ompt::call_site at = {};                    // where the program opens it
     const void *known_as = nullptr; // the program's function, where `function` is an ABI's (region_memory.hpp)
 };
 

@@ -375,9 +375,10 @@ static void end_queued_with_event(thread *t) noexcept {
     run_queued_outside_regions(t);
 }
 
-[[gnu::noinline]] static void submit_carefully(thread *t, task *what, dependence_list depend, ompt::place at) noexcept;
+[[gnu::noinline]] static void submit_carefully(thread *t, task *what, dependence_list depend,
+                                               ompt::call_site at) noexcept;
 
-void submit_task(thread *t, task *what, dependence_list depend, ompt::place at) noexcept {
+void submit_task(thread *t, task *what, dependence_list depend, ompt::call_site at) noexcept {
     if (what == t->task) { // the next part of an untied task; it is queued when this one has returned
         what->set(extra_again);
         return;
@@ -400,7 +401,8 @@ void submit_task(thread *t, task *what, dependence_list depend, ompt::place at) 
     complete_undeferred(t, what);
 }
 
-[[gnu::noinline]] static void submit_carefully(thread *t, task *what, dependence_list depend, ompt::place at) noexcept {
+[[gnu::noinline]] static void submit_carefully(thread *t, task *what, dependence_list depend,
+                                               ompt::call_site at) noexcept {
     if (process.cancellation && is_cancelled(t, what->group)) {
         if (what->destroy) what->destroy(what->argument);
         return free_task(t, what);

@@ -145,7 +145,7 @@ inline task *task_of(void *argument) noexcept { return static_cast<task **>(argu
 task *attach_event(task *what) noexcept;
 // 2. Either this: queues it, or runs it at once. By the allocating task. For an untied task that runs also by the
 //    task itself: its function will be called once more. `at`: where the program makes it. May switch.
-void submit_task(thread *t, task *what, dependence_list depend = {}, ompt::place at = {}) noexcept;
+void submit_task(thread *t, task *what, dependence_list depend = {}, ompt::call_site at = {}) noexcept;
 // 3. Or, for if(0) and the like, after await_dependences: the caller executes the body in between. May switch.
 void begin_undeferred(thread *t, task *what) noexcept;
 void complete_undeferred(thread *t, task *what) noexcept;

@@ -14,7 +14,7 @@ namespace {
 
 template <class T>
 bool start(unsigned dimensions, const T *counts, schedule_kind kind, std::uint64_t chunk, T *from, T *to,
-           std::uintptr_t *reductions, void **memory, bool extras, ompt::place at) noexcept {
+           std::uintptr_t *reductions, void **memory, bool extras, ompt::call_site at) noexcept {
     thread *t = current();
     if (ompt::on()) ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, static_cast<std::uint64_t>(counts[0]), at);
     if (extras) begin_extras(t, reductions);
@@ -31,7 +31,8 @@ bool start(unsigned dimensions, const T *counts, schedule_kind kind, std::uint64
 }
 
 template <class T>
-bool start(unsigned dimensions, const T *counts, schedule_kind kind, T chunk, T *from, T *to, ompt::place at) noexcept {
+bool start(unsigned dimensions, const T *counts, schedule_kind kind, T chunk, T *from, T *to,
+           ompt::call_site at) noexcept {
     return start(dimensions, counts, kind, static_cast<std::uint64_t>(chunk), from, to, nullptr, nullptr, false, at);
 }
 

@@ -24,7 +24,7 @@ template <class T> bool next(T *from, T *to) noexcept {
     return tell_chunk(true, ompt::dispatch_kind::loop_chunk);
 }
 
-template <class T> bool start(const loop &l, T *from, T *to, ompt::place at) noexcept {
+template <class T> bool start(const loop &l, T *from, T *to, ompt::call_site at) noexcept {
     thread *t = current();
     if (ompt::on()) ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, l.count, at);
     enter_loop(t, l);
@@ -43,7 +43,7 @@ schedule_kind kind_of(long schedule) noexcept {
 
 template <class T>
 bool start_with_extras(const loop &l, T *from, T *to, std::uintptr_t *reductions, void **memory,
-                       ompt::place at) noexcept {
+                       ompt::call_site at) noexcept {
     thread *t = current();
     if (ompt::on()) {
         ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, l.count, at);
@@ -127,29 +127,29 @@ COMITY_GOMP bool GOMP_loop_ull_ordered_start(bool up, ull first_iteration, ull e
 
 COMITY_GOMP void GOMP_loop_end() noexcept {
     leave_share(self);
-    ompt::either([](ompt::place at) { end_watched(ompt::work_kind::loop, at); }, [] { barrier(self); },
+    ompt::either([](ompt::call_site at) { end_watched(ompt::work_kind::loop, at); }, [] { barrier(self); },
                  COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_loop_end_cancel() noexcept {
     leave_share(self);
-    return ompt::either([](ompt::place at) { return end_watched_cancel(ompt::work_kind::loop, at); },
+    return ompt::either([](ompt::call_site at) { return end_watched_cancel(ompt::work_kind::loop, at); },
                         [] { return barrier_or_cancel(self); }, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP void GOMP_loop_end_nowait() noexcept {
     leave_share(self);
-    ompt::tell_last([](ompt::place at) { ompt::work(ompt::work_kind::loop, ompt::endpoint::end, 0, at); },
+    ompt::tell_last([](ompt::call_site at) { ompt::work(ompt::work_kind::loop, ompt::endpoint::end, 0, at); },
                     COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP void GOMP_ordered_start() noexcept {
-    ompt::either([](ompt::place at) { ompt::enter_ordered(ordered_of(self), at, [] { await_turn(self); }); },
+    ompt::either([](ompt::call_site at) { ompt::enter_ordered(ordered_of(self), at, [] { await_turn(self); }); },
                  [] { await_turn(current()); }, COMITY_OMPT_HERE);
 }
 
 // The turn passes when the chunk is done (next_chunk): ordered regions of one chunk need not wait for each other.
 COMITY_GOMP void GOMP_ordered_end() noexcept {
-    ompt::tell_last([](ompt::place at) { ompt::released(ompt::mutex_kind::ordered, ordered_of(self), at); },
+    ompt::tell_last([](ompt::call_site at) { ompt::released(ompt::mutex_kind::ordered, ordered_of(self), at); },
                     COMITY_OMPT_HERE);
 }

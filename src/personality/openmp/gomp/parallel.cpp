@@ -44,7 +44,7 @@ COMITY_GOMP unsigned GOMP_parallel_reductions(region_function function, void *da
 namespace {
 
 void parallel_loop(region_function function, void *data, unsigned threads, const loop &l, unsigned flags,
-                   ompt::place at) noexcept {
+                   ompt::call_site at) noexcept {
     region r{function, data, threads};
     r.bind = proc_bind_in(flags);
     r.at = at;
@@ -138,7 +138,7 @@ bool is_cancelled(const thread *t, int which) noexcept {
     return which & cancel_taskgroup ? group_is_cancelled(t) : region_is_cancelled(t);
 }
 
-bool tell_if(bool cancelled, int which, int how, ompt::place at) noexcept {
+bool tell_if(bool cancelled, int which, int how, ompt::call_site at) noexcept {
     if (cancelled && ompt::on())
         ompt::cancelled((which & cancel_loop        ? ompt::cancel_loop
                          : which & cancel_sections  ? ompt::cancel_sections

@@ -39,26 +39,26 @@ COMITY_GOMP unsigned GOMP_sections_next() noexcept { return next_section(); }
 
 COMITY_GOMP void GOMP_sections_end() noexcept {
     leave_share(self);
-    ompt::either([](ompt::place at) { end_watched(ompt::work_kind::sections, at); }, [] { barrier(self); },
+    ompt::either([](ompt::call_site at) { end_watched(ompt::work_kind::sections, at); }, [] { barrier(self); },
                  COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP bool GOMP_sections_end_cancel() noexcept {
     leave_share(self);
-    return ompt::either([](ompt::place at) { return end_watched_cancel(ompt::work_kind::sections, at); },
+    return ompt::either([](ompt::call_site at) { return end_watched_cancel(ompt::work_kind::sections, at); },
                         [] { return barrier_or_cancel(self); }, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP void GOMP_sections_end_nowait() noexcept {
     leave_share(self);
-    ompt::tell_last([](ompt::place at) { ompt::work(ompt::work_kind::sections, ompt::endpoint::end, 0, at); },
+    ompt::tell_last([](ompt::call_site at) { ompt::work(ompt::work_kind::sections, ompt::endpoint::end, 0, at); },
                     COMITY_OMPT_HERE);
 }
 
 // gcc does not say where a single region ends, so a tool is told begin and end at once.
 COMITY_GOMP bool GOMP_single_start() noexcept {
     const bool mine = take_single(current());
-    const auto tell = [=](ompt::place at) {
+    const auto tell = [=](ompt::call_site at) {
         ompt::single(mine, at);
         if (mine) ompt::work(ompt::work_kind::single_executor, ompt::endpoint::end, 1, at);
         return mine;

@@ -15,13 +15,13 @@ namespace {
 // The compiler gives a pointer-sized word, zero at first, for each name. All objects of the program share it.
 word_lock &lock_of(void **name) noexcept { return *reinterpret_cast<word_lock *>(name); }
 
-[[gnu::always_inline]] inline void take(word_lock &l, ompt::mutex_kind kind, ompt::place at) noexcept {
-    ompt::either([lock = &l, kind](ompt::place p) { ompt::lock(*lock, kind, 0, p); }, [lock = &l] { lock->lock(); },
+[[gnu::always_inline]] inline void take(word_lock &l, ompt::mutex_kind kind, ompt::call_site at) noexcept {
+    ompt::either([lock = &l, kind](ompt::call_site p) { ompt::lock(*lock, kind, 0, p); }, [lock = &l] { lock->lock(); },
                  at);
 }
-[[gnu::always_inline]] inline void leave(word_lock &l, ompt::mutex_kind kind, ompt::place at) noexcept {
-    ompt::either([lock = &l, kind](ompt::place p) { ompt::unlock(*lock, kind, p); }, [lock = &l] { lock->unlock(); },
-                 at);
+[[gnu::always_inline]] inline void leave(word_lock &l, ompt::mutex_kind kind, ompt::call_site at) noexcept {
+    ompt::either([lock = &l, kind](ompt::call_site p) { ompt::unlock(*lock, kind, p); },
+                 [lock = &l] { lock->unlock(); }, at);
 }
 constexpr auto critical = ompt::mutex_kind::critical, atomic = ompt::mutex_kind::atomic;
 
@@ -30,11 +30,11 @@ constexpr auto barrier_kind = ompt::sync_kind::barrier_explicit;
 } // namespace
 
 COMITY_GOMP void GOMP_barrier() noexcept {
-    ompt::either([](ompt::place at) { ompt::synchronize(barrier_kind, at, [] { barrier(self); }); },
+    ompt::either([](ompt::call_site at) { ompt::synchronize(barrier_kind, at, [] { barrier(self); }); },
                  [] { barrier(current()); }, COMITY_OMPT_HERE);
 }
 COMITY_GOMP bool GOMP_barrier_cancel() noexcept {
-    const auto tell = [](ompt::place at) {
+    const auto tell = [](ompt::call_site at) {
         return ompt::synchronize(barrier_kind, at, [] { return barrier_or_cancel(self); });
     };
     return ompt::either(

@@ -19,7 +19,7 @@ namespace {
 // The same arguments as GOMP_task's, so that calling it costs a jump.
 [[gnu::noinline]] void make_task(task_function function, void *data, copy_function copy, long size, long alignment,
                                  bool condition, unsigned flags, void **depend, int priority, void *event) noexcept {
-    const ompt::place at = COMITY_OMPT_HERE; // as it was reached by a jump: GOMP_task's caller
+    const ompt::call_site at = COMITY_OMPT_HERE; // as it was reached by a jump: GOMP_task's caller
     std::optional<ompt::inside> in;
     if (ompt::on()) in.emplace(at);
     task_request request{function, data, copy, static_cast<std::size_t>(size), static_cast<std::size_t>(alignment),
@@ -47,7 +47,7 @@ COMITY_GOMP void GOMP_task(task_function function, void *data, copy_function cop
 
 COMITY_GOMP void GOMP_taskwait() noexcept {
     ompt::either(
-        [](ompt::place at) { ompt::synchronize(ompt::sync_kind::taskwait, at, [] { wait_for_children(self); }); },
+        [](ompt::call_site at) { ompt::synchronize(ompt::sync_kind::taskwait, at, [] { wait_for_children(self); }); },
         [] { wait_for_children(current()); }, COMITY_OMPT_HERE);
 }
 COMITY_GOMP void GOMP_taskwait_depend(void **depend) noexcept {
@@ -55,7 +55,7 @@ COMITY_GOMP void GOMP_taskwait_depend(void **depend) noexcept {
     await_dependences(current(), gomp_dependences(depend));
 }
 COMITY_GOMP void GOMP_taskyield() noexcept {
-    ompt::either([](ompt::place at) { ompt::yield(at, [] { yield_task(self); }); }, [] { yield_task(current()); },
+    ompt::either([](ompt::call_site at) { ompt::yield(at, [] { yield_task(self); }); }, [] { yield_task(current()); },
                  COMITY_OMPT_HERE);
 }
 COMITY_GOMP void GOMP_taskgroup_start() noexcept {
@@ -63,8 +63,8 @@ COMITY_GOMP void GOMP_taskgroup_start() noexcept {
     begin_group(current());
 }
 COMITY_GOMP void GOMP_taskgroup_end() noexcept {
-    ompt::either([](ompt::place at) { ompt::end_taskgroup(at, [] { end_group(self); }); }, [] { end_group(current()); },
-                 COMITY_OMPT_HERE);
+    ompt::either([](ompt::call_site at) { ompt::end_taskgroup(at, [] { end_group(self); }); },
+                 [] { end_group(current()); }, COMITY_OMPT_HERE);
 }
 
 COMITY_GOMP void GOMP_taskgroup_reduction_register(std::uintptr_t *data) noexcept {
@@ -82,7 +82,7 @@ struct taskloop {
     loop l;
 };
 
-void run_taskloop(thread *t, taskloop &given, unsigned long wanted, ompt::place at) noexcept {
+void run_taskloop(thread *t, taskloop &given, unsigned long wanted, ompt::call_site at) noexcept {
     const loop &l = given.l;
     task_request &request = given.request;
     const bool group = !(request.flags & flag_nogroup);

@@ -141,13 +141,13 @@ template <class T, class S> void begin_both(i32 schedule, i32 *last, T lower, T 
     begin(current(), l, schedule, chunk);
 }
 
-void tell_begin(u64 count, ompt::place at) noexcept {
+void tell_begin(u64 count, ompt::call_site at) noexcept {
     ompt::work(ompt::work_kind::loop, ompt::endpoint::begin, count, at);
 }
 
 // A chunk, or the loop's end.
-[[gnu::always_inline]] inline i32 tell_next(i32 more, ompt::place at) noexcept {
-    const auto tell = [=](ompt::place p) {
+[[gnu::always_inline]] inline i32 tell_next(i32 more, ompt::call_site at) noexcept {
+    const auto tell = [=](ompt::call_site p) {
         const thread *t = self;
         if (more)
             ompt::chunk(ompt::dispatch_kind::loop_chunk, t->loop->start + t->chunk_begin * t->loop->step,
@@ -195,11 +195,11 @@ DISPATCH(8u, u64, i64)
 COMITY_KMP void __kmpc_dispatch_deinit(const ident *, i32) noexcept {}
 
 COMITY_KMP void __kmpc_ordered(const ident *, i32) noexcept {
-    ompt::either([](ompt::place at) { ompt::enter_ordered(ordered_of(self), at, [] { await_turn(self); }); },
+    ompt::either([](ompt::call_site at) { ompt::enter_ordered(ordered_of(self), at, [] { await_turn(self); }); },
                  [] { await_turn(current()); }, COMITY_OMPT_HERE);
 }
 COMITY_KMP void __kmpc_end_ordered(const ident *, i32) noexcept {
-    ompt::tell_last([](ompt::place at) { ompt::released(ompt::mutex_kind::ordered, ordered_of(self), at); },
+    ompt::tell_last([](ompt::call_site at) { ompt::released(ompt::mutex_kind::ordered, ordered_of(self), at); },
                     COMITY_OMPT_HERE);
 }
 

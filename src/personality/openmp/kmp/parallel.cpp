@@ -54,7 +54,7 @@ bool take_list(thread *t, num_threads_clause &into) noexcept {
     return true;
 }
 
-void fork(thread *t, microtask_call &call, ompt::place at) noexcept {
+void fork(thread *t, microtask_call &call, ompt::call_site at) noexcept {
     region r{run_microtask, &call, take_clauses(t).ranks};
     num_threads_clause clause;
     if (t->next_bind | t->next_is_listed) [[unlikely]] {

@@ -72,7 +72,7 @@ void gather(thread *t, void *data, combine_function combine) noexcept {
     leave(t->team, share);
 }
 
-void end_barrier(thread *t, ompt::place at) noexcept {
+void end_barrier(thread *t, ompt::call_site at) noexcept {
     if (ompt::on()) return ompt::synchronize(ompt::sync_kind::barrier_workshare, at, [] { barrier(self); });
     barrier(t);
 }

@@ -195,7 +195,7 @@ ompt::work_kind work_of(const ident *where) noexcept {
                                       : ompt::work_kind::loop;
 }
 
-template <class T, class S> void tell_begin(const ident *where, T lower, T upper, S step, ompt::place at) noexcept {
+template <class T, class S> void tell_begin(const ident *where, T lower, T upper, S step, ompt::call_site at) noexcept {
     const bounds<T> b(lower, upper, step);
     ompt::work(work_of(where), ompt::endpoint::begin, b.empty() ? 0 : b.trips(), at);
 }
@@ -224,9 +224,11 @@ STATIC_LOOP(8, i64, i64)
 STATIC_LOOP(8u, u64, i64)
 
 COMITY_KMP void __kmpc_for_static_fini(const ident *where, i32) noexcept {
-    ompt::tell_last([=](ompt::place at) { ompt::work(work_of(where), ompt::endpoint::end, 0, at); }, COMITY_OMPT_HERE);
+    ompt::tell_last([=](ompt::call_site at) { ompt::work(work_of(where), ompt::endpoint::end, 0, at); },
+                    COMITY_OMPT_HERE);
 }
 // Intel's compilers end distribute and for in one by this.
 COMITY_KMP void __kmpc_dist_for_static_fini(const ident *where, i32) noexcept {
-    ompt::tell_last([=](ompt::place at) { ompt::work(work_of(where), ompt::endpoint::end, 0, at); }, COMITY_OMPT_HERE);
+    ompt::tell_last([=](ompt::call_site at) { ompt::work(work_of(where), ompt::endpoint::end, 0, at); },
+                    COMITY_OMPT_HERE);
 }

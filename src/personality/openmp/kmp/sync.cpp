@@ -23,14 +23,14 @@ ompt::sync_kind kind_of(const ident *where) noexcept {
                                                  : ompt::sync_kind::barrier_implementation;
 }
 
-[[gnu::always_inline]] inline void enter_critical(critical_name *name, u32 hint, ompt::place at) noexcept {
-    ompt::either([=](ompt::place p) { ompt::lock(lock_of(name), ompt::mutex_kind::critical, hint, p); },
+[[gnu::always_inline]] inline void enter_critical(critical_name *name, u32 hint, ompt::call_site at) noexcept {
+    ompt::either([=](ompt::call_site p) { ompt::lock(lock_of(name), ompt::mutex_kind::critical, hint, p); },
                  [=] { lock_of(name).lock(); }, at);
 }
 
 // Is the caller the one that executes the region?
-[[gnu::always_inline]] inline i32 begin_masked(bool mine, ompt::place at) noexcept {
-    const auto tell = [=](ompt::place p) {
+[[gnu::always_inline]] inline i32 begin_masked(bool mine, ompt::call_site at) noexcept {
+    const auto tell = [=](ompt::call_site p) {
         if (mine)
             ompt::masked(ompt::endpoint::begin, p);
         else if (check::on) // also who does not execute it must not come to it there
@@ -44,13 +44,13 @@ ompt::sync_kind kind_of(const ident *where) noexcept {
 } // namespace
 
 COMITY_KMP void __kmpc_barrier(const ident *where, i32) noexcept {
-    ompt::either([=](ompt::place at) { ompt::synchronize(kind_of(where), at, [] { barrier(self); }); },
+    ompt::either([=](ompt::call_site at) { ompt::synchronize(kind_of(where), at, [] { barrier(self); }); },
                  [] { barrier(current()); }, COMITY_OMPT_HERE);
 }
 // Full: all that is before it in the program is done before what is after. Its partners are the program's.
 COMITY_KMP void __kmpc_flush(const ident *) noexcept {
     __sync_synchronize();
-    ompt::tell_last([](ompt::place at) { ompt::flush(at); }, COMITY_OMPT_HERE);
+    ompt::tell_last([](ompt::call_site at) { ompt::flush(at); }, COMITY_OMPT_HERE);
 }
 
 COMITY_KMP void __kmpc_critical(const ident *, i32, critical_name *name) noexcept {
@@ -60,19 +60,19 @@ COMITY_KMP void __kmpc_critical_with_hint(const ident *, i32, critical_name *nam
     enter_critical(name, hint, COMITY_OMPT_HERE);
 }
 COMITY_KMP void __kmpc_end_critical(const ident *, i32, critical_name *name) noexcept {
-    ompt::either([=](ompt::place at) { ompt::unlock(lock_of(name), ompt::mutex_kind::critical, at); },
+    ompt::either([=](ompt::call_site at) { ompt::unlock(lock_of(name), ompt::mutex_kind::critical, at); },
                  [=] { lock_of(name).unlock(); }, COMITY_OMPT_HERE);
 }
 
 COMITY_KMP i32 __kmpc_master(const ident *, i32) noexcept { return begin_masked(self->rank == 0, COMITY_OMPT_HERE); }
 COMITY_KMP void __kmpc_end_master(const ident *, i32) noexcept {
-    ompt::tell_last([](ompt::place at) { ompt::masked(ompt::endpoint::end, at); }, COMITY_OMPT_HERE);
+    ompt::tell_last([](ompt::call_site at) { ompt::masked(ompt::endpoint::end, at); }, COMITY_OMPT_HERE);
 }
 COMITY_KMP i32 __kmpc_masked(const ident *, i32, i32 filter) noexcept {
     return begin_masked(static_cast<i32>(self->rank) == filter, COMITY_OMPT_HERE);
 }
 COMITY_KMP void __kmpc_end_masked(const ident *, i32) noexcept {
-    ompt::tell_last([](ompt::place at) { ompt::masked(ompt::endpoint::end, at); }, COMITY_OMPT_HERE);
+    ompt::tell_last([](ompt::call_site at) { ompt::masked(ompt::endpoint::end, at); }, COMITY_OMPT_HERE);
 }
 
 // A barrier that only rank 0 leaves; it lets the others go by the second function.
@@ -91,7 +91,7 @@ COMITY_KMP i32 __kmpc_barrier_master_nowait(const ident *, i32) noexcept {
 
 COMITY_KMP i32 __kmpc_single(const ident *, i32) noexcept {
     const bool mine = take_single(current());
-    const auto tell = [=](ompt::place at) {
+    const auto tell = [=](ompt::call_site at) {
         ompt::single(mine, at);
         return mine;
     };
@@ -99,15 +99,16 @@ COMITY_KMP i32 __kmpc_single(const ident *, i32) noexcept {
         tell, [=] { return mine; }, COMITY_OMPT_HERE);
 }
 COMITY_KMP void __kmpc_end_single(const ident *, i32) noexcept {
-    ompt::tell_last([](ompt::place at) { ompt::work(ompt::work_kind::single_executor, ompt::endpoint::end, 1, at); },
-                    COMITY_OMPT_HERE);
+    ompt::tell_last(
+        [](ompt::call_site at) { ompt::work(ompt::work_kind::single_executor, ompt::endpoint::end, 1, at); },
+        COMITY_OMPT_HERE);
 }
 COMITY_KMP void __kmpc_scope(const ident *, i32, void *) noexcept {
-    ompt::tell_last([](ompt::place at) { ompt::work(ompt::work_kind::scope, ompt::endpoint::begin, 1, at); },
+    ompt::tell_last([](ompt::call_site at) { ompt::work(ompt::work_kind::scope, ompt::endpoint::begin, 1, at); },
                     COMITY_OMPT_HERE);
 }
 COMITY_KMP void __kmpc_end_scope(const ident *, i32, void *) noexcept {
-    ompt::tell_last([](ompt::place at) { ompt::work(ompt::work_kind::scope, ompt::endpoint::end, 1, at); },
+    ompt::tell_last([](ompt::call_site at) { ompt::work(ompt::work_kind::scope, ompt::endpoint::end, 1, at); },
                     COMITY_OMPT_HERE);
 }
 
@@ -178,7 +179,7 @@ COMITY_KMP i32 __kmpc_cancel(const ident *, i32, i32 kind) noexcept {
 }
 
 COMITY_KMP i32 __kmpc_cancel_barrier(const ident *where, i32) noexcept {
-    const auto tell = [=](ompt::place at) {
+    const auto tell = [=](ompt::call_site at) {
         return ompt::synchronize(kind_of(where), at, [] { return barrier_or_cancel(self); });
     };
     return ompt::either(

@@ -145,7 +145,7 @@ void run_at_once(thread *t, kmp_task *k) noexcept {
     run_child(t, core_task(k), [=]() COMITY_CALLS_PROGRAM { k->routine(static_cast<i32>(t->number), k); });
 }
 
-[[gnu::noinline]] i32 submit(kmp_task *k, ompt::place at) noexcept {
+[[gnu::noinline]] i32 submit(kmp_task *k, ompt::call_site at) noexcept {
     submit_task(current(), finish_set_up(k), {}, at);
     return 0;
 }
@@ -193,7 +193,7 @@ COMITY_KMP void __kmpc_omp_taskwait_deps_51(const ident *, i32, i32 count, const
 }
 
 COMITY_KMP i32 __kmpc_omp_taskwait(const ident *, i32) noexcept {
-    const auto tell = [](ompt::place at) {
+    const auto tell = [](ompt::call_site at) {
         ompt::synchronize(ompt::sync_kind::taskwait, at, [] { wait_for_children(self); });
     };
     ompt::either(
@@ -201,7 +201,7 @@ COMITY_KMP i32 __kmpc_omp_taskwait(const ident *, i32) noexcept {
     return 0;
 }
 COMITY_KMP i32 __kmpc_omp_taskyield(const ident *, i32, int) noexcept {
-    ompt::either([](ompt::place at) { ompt::yield(at, [] { yield_task(self); }); }, [] { yield_task(current()); },
+    ompt::either([](ompt::call_site at) { ompt::yield(at, [] { yield_task(self); }); }, [] { yield_task(current()); },
                  COMITY_OMPT_HERE);
     return 0;
 }
@@ -211,7 +211,7 @@ COMITY_KMP void __kmpc_taskgroup(const ident *, i32) noexcept {
     begin_group(current());
 }
 COMITY_KMP void __kmpc_end_taskgroup(const ident *, i32) noexcept {
-    ompt::either([](ompt::place at) { ompt::end_taskgroup(at, [] { end_group_with_reductions(self); }); },
+    ompt::either([](ompt::call_site at) { ompt::end_taskgroup(at, [] { end_group_with_reductions(self); }); },
                  [] { end_group_with_reductions(current()); }, COMITY_OMPT_HERE);
 }
 

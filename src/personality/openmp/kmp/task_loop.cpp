@@ -39,7 +39,7 @@ kmp_task *make_copy(thread *t, const pattern &p, u64 lower, u64 upper, bool last
     return copy;
 }
 
-void start(thread *t, kmp_task *k, bool deferred, ompt::place at) noexcept {
+void start(thread *t, kmp_task *k, bool deferred, ompt::call_site at) noexcept {
     task *made = finish_set_up(k);
     if (deferred) {
         submit_task(t, made, {}, at);
@@ -79,7 +79,7 @@ loop whole_loop(u64 lower, u64 upper, i64 step) noexcept {
 enum : i32 { by_grainsize = 1, by_num_tasks = 2 };
 
 void run_taskloop(kmp_task *k, bool deferred, const u64 *lower, const u64 *upper, i64 step, bool group, i32 division,
-                  u64 wanted, bool strict, void *duplicate, ompt::place at) noexcept {
+                  u64 wanted, bool strict, void *duplicate, ompt::call_site at) noexcept {
     thread *t = current();
     const bool watched = ompt::on();
     if (watched && group) ompt::sync_region(ompt::sync_kind::taskgroup, ompt::endpoint::begin, at.caller);

@@ -38,7 +38,7 @@ struct native_thread {
     thread_kind kind = thread_kind::worker;
     thread_state state = thread_state::undefined; // it waits; undefined: it works
     std::uint64_t wait_id = 0;
-    place noted;
+    call_site noted;
     tool_data *waits = nullptr; // dependent_wait's
     bool yields = false;
     bool ended = false;     // with the process; under the list's lock

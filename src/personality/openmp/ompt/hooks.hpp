@@ -30,34 +30,34 @@ inline bool on() noexcept {
 }
 
 // Where the program called the runtime: its return address, and the frame of the call.
-struct place {
+struct call_site {
     const void *caller = nullptr;
     void *frame = nullptr;
 };
 #define COMITY_OMPT_HERE                                                                                               \
-    ::comity::openmp::ompt::place { __builtin_return_address(0), __builtin_dwarf_cfa() }
+    ::comity::openmp::ompt::call_site { __builtin_return_address(0), __builtin_dwarf_cfa() }
 
 template <class Watched, class Plain>
-[[gnu::noinline, gnu::cold]] auto choose(Watched watched, Plain plain, place at) noexcept {
+[[gnu::noinline, gnu::cold]] auto choose(Watched watched, Plain plain, call_site at) noexcept {
     return settle() ? watched(at) : plain();
 }
 // watched(at) with a tool, else plain(). Everything about the former is out of the latter's way, so an entry that is
 // this alone pays for one look. Both are copied: they shall hold values.
 template <class Watched, class Plain>
-[[gnu::always_inline]] inline auto either(Watched watched, Plain plain, place at) noexcept {
+[[gnu::always_inline]] inline auto either(Watched watched, Plain plain, call_site at) noexcept {
     if (__builtin_expect(found.load(std::memory_order_relaxed) != search::none, 0)) return choose(watched, plain, at);
     return plain();
 }
 // watched(at), if there is a tool: as the last thing that an entry does.
-template <class Watched> [[gnu::always_inline]] inline void tell_last(Watched watched, place at) noexcept {
+template <class Watched> [[gnu::always_inline]] inline void tell_last(Watched watched, call_site at) noexcept {
     either(
         watched, [] {}, at);
 }
 
 // All that follows may only be called while on() is true. Those that wait say so.
 
-// The next event of the calling thread that has a place has this one.
-void note(place at) noexcept;
+// The next event of the calling thread that has a call site has this one.
+void note(call_site at) noexcept;
 
 // ---- Threads and regions
 
@@ -65,7 +65,7 @@ void root_begins(thread *t) noexcept; // looks for a tool, too: the only one tha
 void root_ends(thread *t) noexcept;
 
 // `sections`: combined with them, else if combined at all with a loop.
-void region_begins(thread *parent, team *tm, unsigned requested, bool sections, place at) noexcept;
+void region_begins(thread *parent, team *tm, unsigned requested, bool sections, call_site at) noexcept;
 void region_ends(thread *parent, team *tm) noexcept;                 // by rank 0, after the join
 void implicit_task_begins(thread *t) noexcept;                       // by each rank
 void call(thread *t, void (*function)(void *), void *data) noexcept; // the current task's code; switches if that does
@@ -80,7 +80,7 @@ struct league_region {
     bool has_regions = false; // abi_traits::teams_have_regions
     const void *caller = nullptr;
 };
-void league_begins(league_region &l, place at) noexcept; // by the opener; the rest is filled in
+void league_begins(league_region &l, call_site at) noexcept; // by the opener; the rest is filled in
 void league_ends(league_region &l) noexcept;
 // Executes a team on its initial thread, which has its numbers, and reports it. Switches if the team does.
 void run_team(thread *t, league_region &l, void (*function)(void *), void *data) noexcept;
@@ -89,11 +89,11 @@ void run_team(thread *t, league_region &l, void (*function)(void *), void *data)
 // on the initial thread that it has for itself. Team t->team_number of t->teams begins, the first one with the league,
 // and ends.
 void run_target(thread *encountering, void (*function)(void *), void *data) noexcept;
-void target_team_begins(thread *t, place at) noexcept;
+void target_team_begins(thread *t, call_site at) noexcept;
 void target_team_ends(thread *t) noexcept;
 
 // A region of one rank whose code the program calls: by its rank, before that code and after the region.
-void serial_region_begins(thread *t, place at) noexcept;
+void serial_region_begins(thread *t, call_site at) noexcept;
 void serial_region_ends(thread *t) noexcept;
 
 // ---- Synchronization
@@ -101,7 +101,7 @@ void serial_region_ends(thread *t) noexcept;
 // From its construction to its end the calling thread's task is in the runtime, and reports that place.
 class inside {
 public:
-    explicit inside(place at) noexcept;
+    explicit inside(call_site at) noexcept;
     ~inside();
     inside(const inside &) = delete;
     inside &operator=(const inside &) = delete;
@@ -114,12 +114,12 @@ private:
 void sync_region(sync_kind kind, endpoint which, const void *caller) noexcept;
 void sync_wait(sync_kind kind, endpoint which, const void *caller) noexcept;
 // Reports the region and the wait around wait(), whose result it gives back. May switch.
-template <class F> auto synchronize(sync_kind kind, place at, F wait) noexcept {
+template <class F> auto synchronize(sync_kind kind, call_site at, F wait) noexcept {
     struct region {
         sync_kind kind;
-        place at;
+        call_site at;
         inside in;
-        region(sync_kind k, place p) noexcept : kind(k), at(p), in(p) {
+        region(sync_kind k, call_site p) noexcept : kind(k), at(p), in(p) {
             sync_region(kind, endpoint::begin, at.caller);
             sync_wait(kind, endpoint::begin, at.caller);
         }
@@ -131,34 +131,35 @@ template <class F> auto synchronize(sync_kind kind, place at, F wait) noexcept {
     return wait();
 }
 
-void acquire(mutex_kind kind, const void *what, unsigned hint, place at) noexcept; // it may have to wait from here on
-void acquired(mutex_kind kind, const void *what, place at) noexcept;
-void released(mutex_kind kind, const void *what, place at) noexcept;
-template <class F> void enter_ordered(const void *what, place at, F wait) noexcept {
+void acquire(mutex_kind kind, const void *what, unsigned hint,
+             call_site at) noexcept; // it may have to wait from here on
+void acquired(mutex_kind kind, const void *what, call_site at) noexcept;
+void released(mutex_kind kind, const void *what, call_site at) noexcept;
+template <class F> void enter_ordered(const void *what, call_site at, F wait) noexcept {
     const inside in(at);
     acquire(mutex_kind::ordered, what, 0, at);
     wait();
     acquired(mutex_kind::ordered, what, at);
 }
-void lock_made(mutex_kind kind, const void *what, unsigned hint, place at) noexcept;
-void lock_destroyed(mutex_kind kind, const word_lock &l, const void *what, place at) noexcept;
-void lock(word_lock &l, mutex_kind kind, unsigned hint, place at) noexcept; // waits
-int test(word_lock &l, place at) noexcept;
-void unlock(word_lock &l, mutex_kind kind, place at) noexcept;
-void set(nest_lock &l, const void *variable, place at) noexcept; // waits
-int test(nest_lock &l, const void *variable, place at) noexcept;
-void unset(nest_lock &l, const void *variable, place at) noexcept;
+void lock_made(mutex_kind kind, const void *what, unsigned hint, call_site at) noexcept;
+void lock_destroyed(mutex_kind kind, const word_lock &l, const void *what, call_site at) noexcept;
+void lock(word_lock &l, mutex_kind kind, unsigned hint, call_site at) noexcept; // waits
+int test(word_lock &l, call_site at) noexcept;
+void unlock(word_lock &l, mutex_kind kind, call_site at) noexcept;
+void set(nest_lock &l, const void *variable, call_site at) noexcept; // waits
+int test(nest_lock &l, const void *variable, call_site at) noexcept;
+void unset(nest_lock &l, const void *variable, call_site at) noexcept;
 
-void flush(place at) noexcept;
-void reduction(endpoint which, place at) noexcept;
+void flush(call_site at) noexcept;
+void reduction(endpoint which, call_site at) noexcept;
 
 // ---- Worksharing
 
-void work(work_kind kind, endpoint which, std::uint64_t count, place at) noexcept;
-void single(bool executes, place at) noexcept; // its begin, and for the others its end
-void masked(endpoint which, place at) noexcept;
+void work(work_kind kind, endpoint which, std::uint64_t count, call_site at) noexcept;
+void single(bool executes, call_site at) noexcept; // its begin, and for the others its end
+void masked(endpoint which, call_site at) noexcept;
 void chunk(dispatch_kind kind, std::uint64_t start, std::uint64_t iterations) noexcept;
-void cancelled(int flags, place at) noexcept;
+void cancelled(int flags, call_site at) noexcept;
 // One endpoint of doacross: the iteration's vector.
 void iteration(depend_kind kind, unsigned dimensions, const std::int64_t *values) noexcept;
 
@@ -173,7 +174,7 @@ void task_begins(thread *t, task *what) noexcept;                               
 void task_ends(thread *t, task *what, task_status how = task_status::complete) noexcept; // its body has returned
 task_status end_of(const thread *t, const task *what) noexcept;                          // complete or cancel
 // A task whose body the program calls itself: around it.
-void undeferred_begins(thread *t, task *what, place at) noexcept;
+void undeferred_begins(thread *t, task *what, call_site at) noexcept;
 void undeferred_ends(thread *t, task *what) noexcept;
 void task_discarded(task *what) noexcept;
 void task_fulfilled(task *what) noexcept; // its event, before it is
@@ -181,14 +182,14 @@ void detached_ends(task *what) noexcept;  // by who finds that the body has run 
 // `later` waits for `earlier`; null: what dependent_wait reports does.
 void task_waits_for(task *earlier, task *later) noexcept;
 void yields(bool begin) noexcept; // taskyield
-template <class F> void yield(place at, F switches) noexcept {
+template <class F> void yield(call_site at, F switches) noexcept {
     const inside in(at);
     yields(true);
     switches();
     yields(false);
 }
 // The end of a taskgroup, which waits.
-template <class F> void end_taskgroup(place at, F wait) noexcept {
+template <class F> void end_taskgroup(call_site at, F wait) noexcept {
     const inside in(at);
     sync_wait(sync_kind::taskgroup, endpoint::begin, at.caller);
     wait();
@@ -196,12 +197,12 @@ template <class F> void end_taskgroup(place at, F wait) noexcept {
     sync_region(sync_kind::taskgroup, endpoint::end, at.caller);
 }
 // taskwait with depend, and if(0) with depend: a task that is made, waits and is done. Switches.
-void dependent_wait(thread *t, const dependence_list &depend, place at) noexcept;
+void dependent_wait(thread *t, const dependence_list &depend, call_site at) noexcept;
 
 // ---- The rest
 
-void error(bool fatal, const char *text, std::size_t length, place at) noexcept;
+void error(bool fatal, const char *text, std::size_t length, call_site at) noexcept;
 int control(int command, int modifier, void *argument,
-            place at) noexcept; // omp_control_tool's result; also without tool
+            call_site at) noexcept; // omp_control_tool's result; also without tool
 
 } // namespace comity::openmp::ompt

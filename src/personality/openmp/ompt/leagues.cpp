@@ -63,7 +63,7 @@ void end_initial_task(thread *t, league_region &l, watched_team &w) noexcept {
 
 } // namespace
 
-void league_begins(league_region &l, place at) noexcept {
+void league_begins(league_region &l, call_site at) noexcept {
     task_info &around = info_of(l.opener->task);
     l.caller = at.caller;
     enter_runtime(around, at.frame);
@@ -119,7 +119,7 @@ template <class F> void as_opener(const league_region &l, F f) noexcept {
 
 } // namespace
 
-void target_team_begins(thread *t, place at) noexcept {
+void target_team_begins(thread *t, call_site at) noexcept {
     target_league &l = *target;
     if (!l.region.teams) {
         l.region.teams = t->teams;

@@ -47,7 +47,7 @@ thread_state waiting_for(mutex_kind kind) noexcept {
 
 } // namespace
 
-void acquire(mutex_kind kind, const void *what, unsigned hint, place at) noexcept {
+void acquire(mutex_kind kind, const void *what, unsigned hint, call_site at) noexcept {
     if (check::construct c{}; check::on && to_construct(kind, c)) check::may_enter(c, what, at.caller);
     native_thread &n = mine();
     tell<event::mutex_acquire>(kind, hint, waits_in_line, id_of(what), at.caller);
@@ -55,28 +55,28 @@ void acquire(mutex_kind kind, const void *what, unsigned hint, place at) noexcep
     n.state = waiting_for(kind);
 }
 
-void acquired(mutex_kind kind, const void *what, place at) noexcept {
+void acquired(mutex_kind kind, const void *what, call_site at) noexcept {
     if (check::construct c{}; check::on && to_construct(kind, c)) check::entered(c, what, at.caller);
     mine().state = thread_state::undefined;
     tell<event::mutex_acquired>(kind, id_of(what), at.caller);
 }
 
-void released(mutex_kind kind, const void *what, place at) noexcept {
+void released(mutex_kind kind, const void *what, call_site at) noexcept {
     if (check::construct c{}; check::on && to_construct(kind, c)) check::left(c);
     tell<event::mutex_released>(kind, id_of(what), at.caller);
 }
 
-void lock_made(mutex_kind kind, const void *what, unsigned hint, place at) noexcept {
+void lock_made(mutex_kind kind, const void *what, unsigned hint, call_site at) noexcept {
     tell<event::lock_init>(kind, hint, waits_in_line, id_of(what), at.caller);
 }
 
-void lock_destroyed(mutex_kind kind, const word_lock &l, const void *what, place at) noexcept {
+void lock_destroyed(mutex_kind kind, const word_lock &l, const void *what, call_site at) noexcept {
     if (check::on)
         check::may_destroy(l, kind == mutex_kind::lock ? "omp_destroy_lock" : "omp_destroy_nest_lock", at.caller);
     tell<event::lock_destroy>(kind, id_of(what), at.caller);
 }
 
-void lock(word_lock &l, mutex_kind kind, unsigned hint, place at) noexcept {
+void lock(word_lock &l, mutex_kind kind, unsigned hint, call_site at) noexcept {
     const inside in(at);
     if (check::on && kind == mutex_kind::lock) check::may_set(l, at.caller);
     acquire(kind, &l, hint, at);
@@ -84,7 +84,7 @@ void lock(word_lock &l, mutex_kind kind, unsigned hint, place at) noexcept {
     acquired(kind, &l, at);
 }
 
-int test(word_lock &l, place at) noexcept {
+int test(word_lock &l, call_site at) noexcept {
     acquire(mutex_kind::test_lock, &l, 0, at);
     const bool taken = l.try_lock(holder_of(mutex_kind::lock));
     if (taken)
@@ -94,13 +94,13 @@ int test(word_lock &l, place at) noexcept {
     return taken;
 }
 
-void unlock(word_lock &l, mutex_kind kind, place at) noexcept {
+void unlock(word_lock &l, mutex_kind kind, call_site at) noexcept {
     if (check::on && kind == mutex_kind::lock) check::may_unset(l, at.caller);
     l.unlock();
     released(kind, &l, at);
 }
 
-void set(nest_lock &l, const void *variable, place at) noexcept {
+void set(nest_lock &l, const void *variable, call_site at) noexcept {
     const inside in(at);
     if (check::on) check::may_set(l, at.caller);
     acquire(mutex_kind::nest_lock, variable, 0, at);
@@ -113,7 +113,7 @@ void set(nest_lock &l, const void *variable, place at) noexcept {
         acquired(mutex_kind::nest_lock, variable, at);
 }
 
-int test(nest_lock &l, const void *variable, place at) noexcept {
+int test(nest_lock &l, const void *variable, call_site at) noexcept {
     acquire(mutex_kind::test_nest_lock, variable, 0, at);
     const int count = l.test(holder_of(mutex_kind::lock));
     mine().state = thread_state::undefined;
@@ -124,7 +124,7 @@ int test(nest_lock &l, const void *variable, place at) noexcept {
     return count;
 }
 
-void unset(nest_lock &l, const void *variable, place at) noexcept {
+void unset(nest_lock &l, const void *variable, call_site at) noexcept {
     if (check::on) check::may_unset(l, at.caller);
     if (l.unset())
         tell<event::nest_lock>(endpoint::end, id_of(variable), at.caller);

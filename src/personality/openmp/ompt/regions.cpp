@@ -70,7 +70,7 @@ void tell_work(work_kind kind, endpoint which, std::uint64_t count, const void *
     tell<event::work>(kind, which, region_data(), current_data(), count, caller);
 }
 
-void begin_region(thread *parent, team *tm, unsigned requested, unsigned flags, place at) noexcept {
+void begin_region(thread *parent, team *tm, unsigned requested, unsigned flags, call_site at) noexcept {
     if (check::on) check::region_begins(tm);
     task_info &around = info_of(parent->task);
     team_info &region = info_of(tm);
@@ -89,14 +89,14 @@ void end_region(thread *parent, team *tm) noexcept {
 
 } // namespace
 
-inside::inside(place at) noexcept : task_(current()->task), before_(info_of(task_).frame.enter.pointer) {
+inside::inside(call_site at) noexcept : task_(current()->task), before_(info_of(task_).frame.enter.pointer) {
     enter_runtime(info_of(task_), at.frame);
     note(at);
 }
 
 inside::~inside() { enter_runtime(info_of(task_), before_); }
 
-void region_begins(thread *parent, team *tm, unsigned requested, bool sections, place at) noexcept {
+void region_begins(thread *parent, team *tm, unsigned requested, bool sections, call_site at) noexcept {
     begin_region(parent, tm, requested, invoked_by_runtime, at);
     info_of(tm).sections = sections;
 }
@@ -151,7 +151,7 @@ void implicit_task_ends(thread *t) noexcept {
     mine().state = info.state_before;
 }
 
-void serial_region_begins(thread *t, place at) noexcept {
+void serial_region_begins(thread *t, call_site at) noexcept {
     thread *parent = t->team->parent;
     self = parent;
     begin_region(parent, t->team, 1, invoked_by_program, at);
@@ -182,25 +182,25 @@ void sync_wait(sync_kind kind, endpoint which, const void *caller) noexcept {
     if (which == endpoint::begin) mine().state = waiting_in(kind);
 }
 
-void reduction(endpoint which, place at) noexcept {
+void reduction(endpoint which, call_site at) noexcept {
     mine().state = which == endpoint::begin ? thread_state::reduction : thread_state::undefined;
     tell<event::reduction>(sync_kind::reduction, which, region_data(), current_data(), at.caller);
 }
 
-void flush(place at) noexcept { tell<event::flush>(&mine().data, at.caller); }
+void flush(call_site at) noexcept { tell<event::flush>(&mine().data, at.caller); }
 
-void work(work_kind kind, endpoint which, std::uint64_t count, place at) noexcept {
+void work(work_kind kind, endpoint which, std::uint64_t count, call_site at) noexcept {
     if (check::on) check_work(kind, which, at.caller);
     tell_work(kind, which, count, at.caller);
 }
 
-void single(bool executes, place at) noexcept {
+void single(bool executes, call_site at) noexcept {
     if (executes) return work(work_kind::single_executor, endpoint::begin, 1, at);
     work(work_kind::single_other, endpoint::begin, 1, at);
     work(work_kind::single_other, endpoint::end, 1, at);
 }
 
-void masked(endpoint which, place at) noexcept {
+void masked(endpoint which, call_site at) noexcept {
     constexpr auto kind = check::construct::masked;
     if (check::on && which == endpoint::begin) {
         check::may_enter(kind, nullptr, at.caller);
@@ -223,7 +223,7 @@ void chunk(dispatch_kind kind, std::uint64_t start, std::uint64_t iterations) no
     tell<event::dispatch>(region_data(), current_data(), kind, instance);
 }
 
-void cancelled(int flags, place at) noexcept {
+void cancelled(int flags, call_site at) noexcept {
     if (check::on && flags & (cancel_parallel | cancel_loop | cancel_sections))
         check::left_by_cancel(flags & cancel_parallel);
     tell<event::cancel>(current_data(), flags, at.caller);
@@ -240,11 +240,11 @@ void iteration(depend_kind kind, unsigned dimensions, const std::int64_t *values
     tell<event::dependences>(current_data(), list, static_cast<int>(count));
 }
 
-void error(bool fatal, const char *text, std::size_t length, place at) noexcept {
+void error(bool fatal, const char *text, std::size_t length, call_site at) noexcept {
     tell<event::error>(fatal ? 2 : 1, text, length, at.caller);
 }
 
-int control(int command, int modifier, void *argument, place at) noexcept {
+int control(int command, int modifier, void *argument, call_site at) noexcept {
     constexpr int no_tool = -2, no_callback = -1;
     if (!on() || !has_tool()) return no_tool;
     using returning = int (*)(std::uint64_t, std::uint64_t, void *, const void *);

@@ -77,7 +77,7 @@ void task_ends(thread *t, task *what, task_status how) noexcept {
     mine().state = info.state_before;
 }
 
-void undeferred_begins(thread *t, task *what, place at) noexcept {
+void undeferred_begins(thread *t, task *what, call_site at) noexcept {
     task_info &around = info_of(t->task);
     around.frame.enter.pointer = at.frame;
     around.frame.enter_flags = frame_runtime | frame_is_cfa;
@@ -132,7 +132,7 @@ void task_waits_for(task *earlier, task *later) noexcept {
 
 void yields(bool begin) noexcept { mine().yields = begin; }
 
-void dependent_wait(thread *t, const dependence_list &depend, place at) noexcept {
+void dependent_wait(thread *t, const dependence_list &depend, call_site at) noexcept {
     const inside in(at);
     tool_data data{};
     tell_created(t, &data, task_taskwait | task_undeferred | task_mergeable, depend, at.caller);

@@ -104,7 +104,7 @@ void end_all_threads() noexcept {
     here = caller;
 }
 
-void note(place at) noexcept { mine().noted = at; }
+void note(call_site at) noexcept { mine().noted = at; }
 
 void root_begins(thread *t) noexcept {
     find_tool();

@@ -30,13 +30,13 @@ std::uintptr_t down(std::uintptr_t address, std::size_t alignment) noexcept { re
 
 // Where a thread's handler runs: below `top`. No room: on the kernel thread's signal stack, where the kernel has called
 // it.
-struct place {
+struct stack_room {
     std::uintptr_t top = 0;
     std::size_t room = 0;
 };
 
 // On its signal stack; but where it stands if it is there already, or has none, as by the kernel.
-place place_for(const thread &t, std::uintptr_t sp) noexcept {
+stack_room room_for(const thread &t, std::uintptr_t sp) noexcept {
     constexpr std::size_t red_zone = 128, overflowing = 64 << 10;
     const stack_t &s = t.signals.alternate;
     const auto bottom = reinterpret_cast<std::uintptr_t>(s.ss_sp);
@@ -65,7 +65,7 @@ std::size_t state_size(const void *state) noexcept {
     return reserved[0] == is_extended ? reserved[1] : plain;
 }
 
-copy copy_to(place to, const siginfo_t *info, const ucontext_t *context, void *returns_to) noexcept {
+copy copy_to(stack_room to, const siginfo_t *info, const ucontext_t *context, void *returns_to) noexcept {
     constexpr std::size_t kernels_size = offsetof(ucontext_t, uc_sigmask) + sizeof(std::uint64_t);
     constexpr std::size_t for_handler = 1024;
     const void *state = context->uc_mcontext.fpregs;
@@ -107,7 +107,7 @@ bool has_more(const ucontext_t *context) noexcept {
     return false;
 }
 
-copy copy_to(place to, const siginfo_t *info, const ucontext_t *context, void *) noexcept {
+copy copy_to(stack_room to, const siginfo_t *info, const ucontext_t *context, void *) noexcept {
     struct frame {
         siginfo_t info;
         ucontext_t context;
@@ -173,8 +173,7 @@ void on_fault(int signal, siginfo_t *info, void *frame) {
     if (r->blocked.load(std::memory_order_relaxed) & set_of(signal)) return act_by_default_again(signal);
     if (!current_thread) return call_for_receiver(signal, info, frame); // the first one: the kernel knows its stack
     void *const returns_to = __builtin_return_address(0);
-    const copy there =
-        copy_to(place_for(*current_thread, sp), info, static_cast<const ucontext_t *>(frame), returns_to);
+    const copy there = copy_to(room_for(*current_thread, sp), info, static_cast<const ucontext_t *>(frame), returns_to);
     if (there.context) jump_to(call_for_receiver, signal, there, returns_to);
     call(signal, info, frame);
 }
