@@ -42,6 +42,8 @@ void note_interpreter(const std::string &path, program_report &report) {
             report.notes.emplace_back("a shell script runs other programs; Comity goes on to each that it starts");
 }
 
+bool is_served(const runtime &r) { return r.what == verdict::served; }
+
 program_report examine_program(const std::string &name) {
     program_report report;
     report.name = name;
@@ -75,7 +77,13 @@ program_report examine_program(const std::string &name) {
     const bool served = serves_threads(elf, libraries);
     report.runtimes = find_runtimes(libraries, served);
     note_interpreter(elf, report);
-    if (report.obstacle.empty()) report.notes.emplace_back(whose_threads(served));
+    if (!report.obstacle.empty()) return report;
+    const bool is_known = report.notes.empty(); // what it loads while it runs is not
+    report.notes.emplace_back(whose_threads(served));
+    if (is_known && !served && std::ranges::none_of(report.runtimes, is_served))
+        report.notes.emplace_back(
+            "none of its libraries is served: without --posix `comity run` changes nothing, unless "
+            "the program loads others");
     return report;
 }
 

@@ -197,6 +197,16 @@ class programs(doctor_case):
         result = self.run_comity("doctor", "--json", program, env={"LD_LIBRARY_PATH": self.folder})
         self.assertEqual(json.loads(result.stdout)["program"]["missing_libraries"], [])
 
+    def test_that_nothing_changes_is_said_where_that_is_so(self):
+        self.build("libpool.so", "#include <pthread.h>\nint pool(pthread_t *t, void *(*f)(void *)) { return pthread_create(t, 0, f, 0); }",
+                   "-shared", "-fPIC", "-Wl,-soname,libpool.so")
+        source = "#include <pthread.h>\nint pool(pthread_t *, void *(*)(void *)); int main(void) { pthread_t t; return pool(&t, 0); }"
+        runpath = "-Wl,-rpath," + self.folder
+        pool = self.build("with-a-pool", source, self.path("libpool.so"), runpath)
+        both = self.build("with-openmp-too", source, self.path("libpool.so"), runpath, "-fopenmp", "-Wl,--no-as-needed", "-lgomp")
+        self.assertIn("changes nothing", self.run_comity("doctor", pool).stdout)
+        self.assertNotIn("changes nothing", self.run_comity("doctor", both).stdout)
+
     def test_static_programs_and_missing_ones_are_explained(self):
         static = self.build("static", "int main(void) { return 0; }", "-static")
         self.assertEqual(self.examine(static)["program"]["obstacle"], "is statically linked")
