@@ -227,8 +227,8 @@ void interrupt_sleeping(carrier *k, const sys::sleeping_call &call, bool for_oth
     }
 }
 
-// With whom does the carrier's hart seem to be? A hint: it goes on meanwhile.
-COMITY_UNSANITIZED const void *current_of(const carrier *k) noexcept { return k->current; } // never to be followed
+// Hints, since the carrier goes on meanwhile: what is on its hart (never to be followed), and whose it is.
+COMITY_UNSANITIZED const void *current_of(const carrier *k) noexcept { return k->current; }
 enum class found { nobody, another, own };
 COMITY_UNSANITIZED found who_has_hart(const carrier *k) noexcept {
     if (!k->current || k->current == &k->transition || !k->carried) return found::nobody;

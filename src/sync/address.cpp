@@ -134,7 +134,8 @@ void child_after_fork() noexcept {
 
 __attribute__((constructor)) void watch_forks() noexcept {
     if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
-        sys::warn("no memory to prepare for fork: a child process must not wait at POSIX threads' objects");
+        sys::warn("no memory to prepare for fork: a child process must not wait at POSIX threads' objects, nor for "
+                  "OpenMP's locks");
 }
 
 } // namespace
@@ -168,6 +169,8 @@ stay::stay(const void *address) noexcept {
 stay::~stay() { leave(lent_); }
 
 wait_list &stay::list() const noexcept { return lent_->list; }
+
+bool may_be_waited_at(const void *address) noexcept { return bucket_of(address).users.get() != 0; }
 
 void wake_one_at(const void *address) noexcept {
     wake(address, [](wait_list &l) { l.wake_one(); });

@@ -156,7 +156,8 @@ void team::note_home(const context *c) noexcept {
 // Rank 0. Who came for others says how long those took, but found nothing of theirs in his caches; where that is why
 // they seem to be worth handing over, this one says better how long the others would have taken here.
 void team::run_own_rank(unsigned ranks) noexcept {
-    const bool is_doubtful = !is_brief_region && is_brief(pace().load(std::memory_order_relaxed) / 8, ranks - 1);
+    const bool is_doubtful = !is_brief_region && !is_bound() && !is_gang_.load(std::memory_order_relaxed) &&
+                             is_brief(pace().load(std::memory_order_relaxed) / 8, ranks - 1);
     const std::uint64_t from = is_doubtful ? sys::ticks() : 0;
     body_(arg_, 0);
     if (!is_doubtful) return;

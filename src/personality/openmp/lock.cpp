@@ -22,8 +22,9 @@ bool word_lock::try_lock_or_mark(std::uint32_t holder) noexcept {
         const bool is_free = !(now & taken);
         if (!is_free && (now & waited_for)) return false;
         const std::uint32_t then = (is_free ? holder << 2 | taken : now) | waited_for; // others may wait, too
-        if (word_.compare_exchange_weak(now, then, std::memory_order_acquire, std::memory_order_relaxed))
-            return is_free; // acquire[word-lock]
+        if (word_.compare_exchange_weak(now, then, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) // acquire[word-lock]
+            return is_free;
     }
 }
 
@@ -37,7 +38,9 @@ void word_lock::lock_slowly(std::uint32_t holder) noexcept {
 }
 
 void word_lock::unlock_slowly() noexcept {
-    const std::uint32_t before = word_.exchange(0, std::memory_order_release); // release[word-lock]
+    // While anybody waits, later unlocks wake somebody, too: who is woken now may not have a hart for long.
+    const std::uint32_t free = sync::may_be_waited_at(this) ? waited_for : 0;
+    const std::uint32_t before = word_.exchange(free, std::memory_order_release); // release[word-lock]
     // The lock's memory may be gone from here on.
     if (before & waited_for) sync::wake_one_at(this);
 }

@@ -9,7 +9,7 @@
 
 namespace comity::openmp {
 
-// 0: free. Else bit 0: taken; bit 1: somebody waits; above: whatever the holder put there.
+// Bit 0: taken, else free; bit 1: somebody may wait; above: whatever the holder put there.
 class word_lock {
 public:
     // Returns when the caller has the lock. May switch.
