@@ -79,7 +79,7 @@ void look(core::timer *) noexcept {
     quiet = found.waiting || found.running ? 0 : quiet + 1;
     idle = found.waiting ? 0 : idle + 1;
     if (found.waiting) return arm_next_look(stall_ns() / looks);
-    if (quiet < looks) return arm_next_look(stall_ns() / looks * (idle <= looks ? 2 : idle <= 2 * looks ? 4 : 8));
+    if (quiet < looks) return arm_next_look(stall_ns() / looks * (idle <= 2 ? 2 : idle <= 4 ? 4 : 8));
     quiet = idle = 0;
     watching.store(false, std::memory_order_release); // release[watching]
     // A region that began meanwhile sees that nobody watches, or we see its ranks.
