@@ -170,7 +170,15 @@ stay::~stay() { leave(lent_); }
 
 wait_list &stay::list() const noexcept { return lent_->list; }
 
-bool may_be_waited_at(const void *address) noexcept { return bucket_of(address).users.get() != 0; }
+std::uint32_t waiting_at(const void *address) noexcept {
+    bucket &b = bucket_of(address);
+    if (b.users.get() == 0) return 0;
+    b.lock.lock();
+    const lent_list *p = find(b, address);
+    const std::uint32_t n = (p ? p->list.size() : 0) + b.spare.list.size();
+    b.lock.unlock();
+    return n;
+}
 
 void wake_one_at(const void *address) noexcept {
     wake(address, [](wait_list &l) { l.wake_one(); });

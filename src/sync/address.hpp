@@ -42,7 +42,8 @@ template <class Ready> bool wait_at(const void *address, Ready ready, std::int64
 // object may be gone. Others may wake too, in vain, where memory was exhausted. Any thread; never switch.
 COMITY_SHARED void wake_one_at(const void *address) noexcept;
 COMITY_SHARED void wake_all_at(const void *address) noexcept;
-// False: nobody waits there who came before. A hint: others may be about to. Any thread; never switches.
-COMITY_SHARED bool may_be_waited_at(const void *address) noexcept;
+// How many stand in the address's list; more where memory was exhausted. A hint: they come and go. Any thread; never
+// switches.
+COMITY_SHARED std::uint32_t waiting_at(const void *address) noexcept;
 
 } // namespace comity::sync

@@ -100,6 +100,7 @@ public:
     // Is there perhaps somebody to wake? Exact after a sequentially consistent fence that follows what makes the
     // condition true.
     bool empty() const noexcept { return count_.get() == 0; }
+    std::uint32_t size() const noexcept { return count_.get(); }
 
     // ---- Callbacks instead of contexts: for conditions that stay true, and lists that are woken by take_all only.
 

@@ -38,8 +38,8 @@ void word_lock::lock_slowly(std::uint32_t holder) noexcept {
 }
 
 void word_lock::unlock_slowly() noexcept {
-    // While anybody waits, later unlocks wake somebody, too: who is woken now may not have a hart for long.
-    const std::uint32_t free = sync::may_be_waited_at(this) ? waited_for : 0;
+    // If several wait, the next unlock wakes one, too: who is woken now may not have a hart for long.
+    const std::uint32_t free = sync::waiting_at(this) > 1 ? waited_for : 0;
     const std::uint32_t before = word_.exchange(free, std::memory_order_release); // release[word-lock]
     // The lock's memory may be gone from here on.
     if (before & waited_for) sync::wake_one_at(this);
