@@ -12,6 +12,7 @@
 #include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/task_run.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/linked_list.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp {
@@ -65,7 +66,7 @@ static_assert(sizeof(dependence_node) == 64);
 // A location's tasks that exclude each other. Under the table's lock.
 struct exclusion {
     bool taken = false;
-    task *waiting = nullptr; // through task::next
+    sys::linked_list<task> waiting; // only while it is taken
 };
 
 namespace {
@@ -355,41 +356,41 @@ void collect_exclusions(thread *t, dependence_table *table, dependence_node *nod
     *end = nullptr;
 }
 
-// True: the task has all that it excludes others from. False: it stands in line, and whoever gives back comes to it.
-bool take_exclusions(dependence_table *table, task *what) noexcept {
-    exclusion *busy = nullptr;
-    table->lock.lock();
-    for (exclusion **x = what->node->exclusions; *x && !busy; ++x)
-        if ((*x)->taken) busy = *x;
-    if (busy) {
-        what->next = busy->waiting;
-        busy->waiting = what;
-    } else {
-        for (exclusion **x = what->node->exclusions; *x; ++x) (*x)->taken = true;
+// Under the table's lock. True: the task has all that it excludes others from. False: it stands in line at one that is
+// taken, and whoever gives that back comes to it.
+bool take_or_line_up(task *what) noexcept {
+    for (exclusion **x = what->node->exclusions; *x; ++x) {
+        if (!(*x)->taken) continue;
+        (*x)->waiting.push_back(what);
+        return false;
     }
+    for (exclusion **x = what->node->exclusions; *x; ++x) (*x)->taken = true;
+    return true;
+}
+
+bool take_exclusions(dependence_table *table, task *what) noexcept {
+    table->lock.lock();
+    const bool taken = take_or_line_up(what);
     table->lock.unlock();
-    return !busy;
+    return taken;
 }
 
 using ready_function = void (*)(thread *, task *);
 
+// Who has the first one in line go on leaves the others there: they wait for that one now.
 void give_exclusions_back(thread *t, task *what, ready_function ready) noexcept {
     dependence_table *table = what->parent_task()->table;
-    task *waiting = nullptr;
+    sys::linked_list<task> go_on;
     table->lock.lock();
-    for (exclusion **x = what->node->exclusions; *x; ++x) {
-        (*x)->taken = false;
-        while (task *w = (*x)->waiting) {
-            (*x)->waiting = w->next;
-            w->next = waiting;
-            waiting = w;
+    for (exclusion **x = what->node->exclusions; *x; ++x) (*x)->taken = false;
+    for (exclusion **x = what->node->exclusions; *x; ++x)
+        while (!(*x)->taken) {
+            task *w = (*x)->waiting.pop_front();
+            if (!w) break;
+            if (take_or_line_up(w)) go_on.push_back(w);
         }
-    }
     table->lock.unlock();
-    while (task *w = waiting) {
-        waiting = w->next;
-        if (take_exclusions(table, w)) ready(t, w);
-    }
+    while (task *w = go_on.pop_front()) ready(t, w);
     std::free(what->node->exclusions);
     what->node->exclusions = nullptr;
 }

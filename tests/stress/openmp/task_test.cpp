@@ -349,6 +349,43 @@ TEST_P(tasks, a_location_with_many_readers_and_many_locations_stay_cheap) {
     EXPECT_EQ(wrong, 0);
 }
 
+// In the form {0, n, writers, mutexinoutsets, readers, locations}. Each excludes others from one location of four, or
+// from two: a location's line is long, and moves to another one's.
+TEST_P(tasks, many_that_exclude_each_other_run_one_by_one_and_stay_cheap) {
+    constexpr int count = 12000;
+    struct location {
+        std::atomic<bool> is_taken{false};
+        int visits = 0;
+    };
+    std::array<location, 4> locations;
+    std::atomic<int> wrong{0};
+    single(ranks, [&] {
+        for (int i = 0; i < count; ++i) {
+            location *one = &locations[static_cast<std::size_t>(i) % 4];
+            location *other = &locations[static_cast<std::size_t>(i / 4) % 4];
+            auto *w = &wrong;
+            void *depends[] = {nullptr, reinterpret_cast<void *>(2), nullptr, reinterpret_cast<void *>(2), nullptr, one,
+                               other};
+            task(
+                [=] {
+                    *w += one->is_taken.exchange(true);
+                    ++one->visits;
+                    if (other != one) {
+                        *w += other->is_taken.exchange(true);
+                        ++other->visits;
+                    }
+                    one->is_taken.store(false);
+                    other->is_taken.store(false);
+                },
+                {.depend = depends});
+        }
+    });
+    EXPECT_EQ(wrong, 0);
+    int visits = 0;
+    for (const location &l : locations) visits += l.visits;
+    EXPECT_EQ(visits, count * 2 - count / 4); // where both are one it is visited once
+}
+
 // ---- Events
 
 TEST_P(tasks, events_are_fulfilled_from_anywhere) {
