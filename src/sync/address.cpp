@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <new>
+#include <utility>
 
 namespace comity::sync {
 

@@ -5,7 +5,6 @@
 #include "sync/wait_list.hpp"
 
 #include <cstdint>
-#include <utility>
 
 namespace comity::sync {
 

@@ -9,8 +9,6 @@
 
 #include "comity/thread.h"
 
-#include <utility>
-
 namespace comity::sync {
 
 using core::carrier;

@@ -124,7 +124,9 @@ public:
     template <class Wanted> T *find_if(Wanted wanted) const noexcept { return list_.find_if(wanted); }
     template <class Wanted> T *take_if(Wanted wanted) noexcept { return counted(list_.take_if(wanted)); }
     bool remove(const T *item) noexcept {
-        return take_if([item](const T *other) { return other == item; }) != nullptr;
+        const bool found = list_.remove(item);
+        if (found) --count_;
+        return found;
     }
     template <class Function> void for_each(Function &&f) const { list_.for_each(f); }
 

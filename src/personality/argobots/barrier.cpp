@@ -1,4 +1,5 @@
 // The functions ABT_barrier_* and ABT_xstream_barrier_*; at the latter whole streams wait.
+#include "core/sched.hpp"
 #include "personality/argobots/check.hpp"
 #include "personality/argobots/waiting.hpp"
 #include "personality/argobots/work.hpp"
@@ -32,7 +33,7 @@ void arrive(barrier *b, bool in_place) {
     }
     b->queue.lock.unlock();
     if (last)
-        unblock(woken);
+        comity::core::unblock_all(woken.first());
     else if (in_place)
         w.wait_in_place();
     else

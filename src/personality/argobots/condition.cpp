@@ -1,4 +1,5 @@
 // The functions ABT_cond_*. A signal wakes the one who has waited longest, and nobody wakes without one.
+#include "core/sched.hpp"
 #include "personality/argobots/check.hpp"
 #include "personality/argobots/mutex.hpp"
 #include "personality/argobots/work.hpp"
@@ -93,7 +94,7 @@ int ABT_cond_signal(ABT_cond h) {
     of(h)->queue.lock.lock();
     of(h)->queue.signal_one(woken);
     of(h)->queue.lock.unlock();
-    unblock(woken);
+    comity::core::unblock_all(woken.first());
     return ABT_SUCCESS;
 }
 
@@ -103,7 +104,7 @@ int ABT_cond_broadcast(ABT_cond h) {
     of(h)->queue.lock.lock();
     of(h)->queue.signal_all(woken);
     of(h)->queue.lock.unlock();
-    unblock(woken);
+    comity::core::unblock_all(woken.first());
     return ABT_SUCCESS;
 }
 }

@@ -1,4 +1,5 @@
 // The functions ABT_eventual_* and ABT_future_*: values that are waited for.
+#include "core/sched.hpp"
 #include "personality/argobots/check.hpp"
 #include "personality/argobots/waiting.hpp"
 #include "personality/argobots/work.hpp"
@@ -131,7 +132,7 @@ int ABT_eventual_set(ABT_eventual h, void *value, int nbytes) {
         e->queue.signal_all(woken);
     }
     e->queue.lock.unlock();
-    unblock(woken);
+    comity::core::unblock_all(woken.first());
     return was_ready ? ABT_ERR_EVENTUAL : ABT_SUCCESS;
 }
 
@@ -198,7 +199,7 @@ int ABT_future_set(ABT_future h, void *value) {
     f->ready = true;
     f->queue.signal_all(woken);
     f->queue.lock.unlock();
-    unblock(woken);
+    comity::core::unblock_all(woken.first());
     return ABT_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
+#include "core/sched.hpp"
 #include "personality/argobots/check.hpp"
 #include "personality/argobots/schedulers.hpp"
 #include "personality/argobots/work.hpp"
@@ -110,7 +111,7 @@ bool mutex::unlock() noexcept {
     word_.store(free_, std::memory_order_release); // release[abt-mutex]
     queue_.signal_one(woken);
     queue_.lock.unlock();
-    unblock(woken);
+    core::unblock_all(woken.first());
     return true;
 }
 

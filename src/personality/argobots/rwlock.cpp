@@ -1,5 +1,6 @@
 // The functions ABT_rwlock_*. Readers come in while no writer is inside; whoever leaves last lets those in that wait,
 // in order of arrival.
+#include "core/sched.hpp"
 #include "personality/argobots/check.hpp"
 #include "personality/argobots/waiting.hpp"
 #include "personality/argobots/work.hpp"
@@ -106,7 +107,7 @@ int ABT_rwlock_unlock(ABT_rwlock h) {
         --l->readers;
     if (l->readers == 0) admit(l, woken);
     l->queue.lock.unlock();
-    unblock(woken);
+    comity::core::unblock_all(woken.first());
     return locked ? ABT_SUCCESS : ABT_ERR_RWLOCK;
 }
 }

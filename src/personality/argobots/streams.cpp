@@ -8,7 +8,6 @@
 #include "sys/backoff.hpp"
 
 #include <new>
-#include <utility>
 
 namespace comity::abt {
 

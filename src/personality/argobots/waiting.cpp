@@ -120,8 +120,6 @@ void wait_queue::signal_all(context_list &woken) noexcept {
     });
 }
 
-void unblock(const context_list &woken) noexcept { woken.for_each(core::unblock); }
-
 // ---- Sleepers
 
 void sleepers::add(sleeper &p) noexcept {
@@ -153,7 +151,7 @@ void sleepers::wake(bool all) noexcept {
         if (!all) break;
     }
     lock_.unlock();
-    unblock(woken);
+    core::unblock_all(woken.first());
 }
 
 } // namespace comity::abt

@@ -64,15 +64,13 @@ public:
     waiter *first() const noexcept { return waiters_.first(); }
     void add(waiter &w) noexcept;
     void remove(waiter &w) noexcept;
-    // Ends the wait of one or all; adds contexts that must be unblocked after the lock to `woken`.
+    // Ends the wait of one or all; adds contexts that core::unblock_all must get after the lock to `woken`.
     void signal_one(context_list &woken) noexcept;
     void signal_all(context_list &woken) noexcept;
 
 private:
     sys::linked_list<waiter> waiters_;
 };
-
-void unblock(const context_list &woken) noexcept;
 
 // ---- Sleeping for several pools at once
 

@@ -65,7 +65,7 @@ struct alignas(64) deque {
         e->below = top;
         (top ? top->above : bottom) = e;
         top = e;
-        grow(1);
+        ++size;
     }
     entry *take_top() noexcept {
         if (is_empty()) return nullptr;
@@ -74,7 +74,7 @@ struct alignas(64) deque {
         if (!e) return nullptr;
         top = e->below;
         (top ? top->above : bottom) = nullptr;
-        grow(-1U);
+        --size;
         return e;
     }
     // Null: it is empty, or a dummy was taken in place of the entry.
@@ -90,12 +90,9 @@ struct alignas(64) deque {
         }
         bottom = e->above;
         (bottom ? bottom->below : top) = nullptr;
-        grow(-1U);
+        --size;
         return e;
     }
-
-private:
-    void grow(unsigned by) noexcept { size.add(by); }
 };
 
 // What waits of one priority. With the lock of the order.
@@ -141,7 +138,7 @@ struct level {
 };
 
 // What a hart has, with the lock of its slot.
-struct alignas(64) place {
+struct alignas(64) hart_share {
     deque *own = nullptr;
     entry *free = nullptr;
     unsigned picks = 0, offers = 0;
@@ -179,8 +176,8 @@ public:
     df_deques(std::size_t quota_of_steal, unsigned harts) noexcept
         : descent(COMITY_SCHEDULER_DF_DEQUES, quota_of_steal, false),
           harts_(harts),
-          places_(new (std::nothrow) place[harts + 1]) {}
-    bool is_whole() const noexcept { return places_ != nullptr; }
+          shares_(new (std::nothrow) hart_share[harts + 1]) {}
+    bool is_whole() const noexcept { return shares_ != nullptr; }
 
     bool add(unsigned hart, unit *u, unit *, bool starts) noexcept override {
         u->tracked = tracking::none; // a place in a deque ends when the unit is picked
@@ -192,18 +189,18 @@ public:
     bool line_up_delayed(unsigned hart, unit *u, unit *, std::uint64_t dummies) noexcept override {
         if (!put(hart, u, dummies, false)) return false;
         const std::scoped_lock hold(order_lock_);
-        leave_deque(places_[hart]);
+        leave_deque(shares_[hart]);
         return true;
     }
     void keep_for(unsigned hart) noexcept override {
-        place &h = places_[hart];
+        hart_share &h = shares_[hart];
         if (h.own && ++h.offers % offers_to_all != 0)
             h.own->kept_until.store(sys::ticks() + core::ticks_per_us() * kept_us, std::memory_order_relaxed);
     }
     void end(unit *u) noexcept override { u->tracked = tracking::none; }
 
     choice pick_for(unsigned hart) noexcept override {
-        place &h = places_[hart];
+        hart_share &h = shares_[hart];
         if (++h.picks % picks_between_looks == 0)
             if (unit *u = take_overtaken(h)) return {.u = u, .renews = true};
         for (level *l = highest(); l; l = below(l)) {
@@ -227,9 +224,9 @@ public:
             for (deque *d = l->first; d; d = d->right)
                 if (entry *e = d->take_top()) {
                     drop_if_unused(d);
-                    return release(places_[harts_], e);
+                    return release(shares_[harts_], e);
                 }
-            if (entry *e = take_yielded(*l)) return release(places_[harts_], e);
+            if (entry *e = take_yielded(*l)) return release(shares_[harts_], e);
         }
         return nullptr;
     }
@@ -242,7 +239,7 @@ public:
     }
     unsigned waiting() const noexcept override {
         unsigned n = 0;
-        for (unsigned i = 0; i <= harts_; ++i) n += places_[i].put.get() - places_[i].taken.get();
+        for (unsigned i = 0; i <= harts_; ++i) n += shares_[i].put.get() - shares_[i].taken.get();
         return n <= INT32_MAX ? n : 0; // read while it changes
     }
 
@@ -252,7 +249,7 @@ public:
         for (; l && l > of_who; l = below(l))
             if (l->has_work()) return false;
         if (l != of_who) return true;
-        const deque *const own = places_[hart].own;
+        const deque *const own = shares_[hart].own;
         if (!own || own->in != l) return !l->has_work();
         const deque *d = l->first;
         while (d != own && d->is_empty()) d = d->right;
@@ -268,7 +265,7 @@ public:
 
 private:
     bool put(unsigned hart, unit *u, std::uint64_t dummies, bool yielded) noexcept {
-        place &h = places_[hart];
+        hart_share &h = shares_[hart];
         entry *const e = take_entry(h);
         if (!e) return false;
         *e = entry{.u = u, .dummies = dummies};
@@ -288,7 +285,7 @@ private:
     }
 
     // In a deque of its own, which is the hart's from now on, if it shall be.
-    bool put_behind_all(place &h, bool own, level &l, entry *e) noexcept {
+    bool put_behind_all(hart_share &h, bool own, level &l, entry *e) noexcept {
         const std::scoped_lock hold(order_lock_);
         deque *const d = take_deque();
         if (!d) return false;
@@ -302,7 +299,7 @@ private:
 
     // From one of the leftmost deques, of which there are as many as harts; or the whole leftmost one, if it is
     // nobody's.
-    choice steal(place &h, level &l) noexcept {
+    choice steal(hart_share &h, level &l) noexcept {
         const std::scoped_lock hold(order_lock_);
         const std::uint64_t now = sys::ticks();
         bool kept = false, dummy_instead = false;
@@ -331,7 +328,7 @@ private:
     }
 
     // What stands on top of it would run now without threads.
-    unit *take_over(place &h, deque *d) noexcept {
+    unit *take_over(hart_share &h, deque *d) noexcept {
         leave_deque(h);
         d->owned = true;
         h.own = d;
@@ -339,7 +336,7 @@ private:
     }
 
     // The hart goes on with what was in `from`, in a deque of its own to the right of that.
-    unit *start_deque(place &h, entry *e, level &l, deque *from) noexcept {
+    unit *start_deque(hart_share &h, entry *e, level &l, deque *from) noexcept {
         deque *const d = take_deque();
         if (d) {
             d->owned = true;
@@ -351,12 +348,12 @@ private:
         return release(h, e);
     }
 
-    unit *release_yielded(place &h, level &l) noexcept {
+    unit *release_yielded(hart_share &h, level &l) noexcept {
         entry *const e = take_yielded(l);
         return e ? release(h, e) : nullptr;
     }
 
-    unit *take_overtaken(place &h) noexcept {
+    unit *take_overtaken(hart_share &h) noexcept {
         const std::uint64_t now = sys::ticks();
         std::uint64_t last = others_turn_.load(std::memory_order_relaxed);
         if (now - last < others_turn_us * core::ticks_per_us()) return nullptr;
@@ -376,7 +373,7 @@ private:
 
     // ---- With the lock of the order
 
-    void leave_deque(place &h) noexcept {
+    void leave_deque(hart_share &h) noexcept {
         deque *const d = std::exchange(h.own, nullptr);
         if (!d) return;
         d->owned = false;
@@ -400,7 +397,7 @@ private:
         return e;
     }
     // The entry of what is run now: to the common ones, since others made it.
-    unit *release(place &h, entry *e) noexcept {
+    unit *release(hart_share &h, entry *e) noexcept {
         ++h.taken;
         e->above = std::exchange(free_entries_, e);
         return e->u;
@@ -414,7 +411,7 @@ private:
 
     // ---- Without it
 
-    entry *take_entry(place &h) noexcept {
+    entry *take_entry(hart_share &h) noexcept {
         if (!h.free) {
             const std::scoped_lock hold(order_lock_);
             const auto link = [this](entry *e) { e->above = std::exchange(free_entries_, e); };
@@ -441,8 +438,8 @@ private:
     }
 
     const unsigned harts_;
-    const std::unique_ptr<place[]> places_; // and one for those who have no hart
-    core::spinlock order_lock_;             // taken after a slot's, before a deque's
+    const std::unique_ptr<hart_share[]> shares_; // and one for those who have no hart
+    core::spinlock order_lock_;                  // taken after a slot's, before a deque's
     std::array<level, 256> levels_;
     std::array<std::atomic<std::uint64_t>, 4> used_{}; // a bit for each level; written with the lock
     store<entry> entries_;
