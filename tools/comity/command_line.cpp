@@ -210,6 +210,13 @@ std::string first_line(std::string text) {
     return text;
 }
 
+// The parser's own words for a missing value name its kind only.
+std::string text_of(const CLI::ParseError &error) {
+    const std::string text = first_line(error.what());
+    const std::size_t number = text.find(": 1 required ");
+    return number == std::string::npos ? text : text.substr(0, number) + ": its value is missing";
+}
+
 } // namespace
 
 int run_command_line(const std::vector<std::string> &typed) {
@@ -257,7 +264,7 @@ int run_command_line(const std::vector<std::string> &typed) {
             return exit_bad_usage;
         }
         const CLI::App &of = command.empty() ? app : *app.get_subcommand(command);
-        return complain(command, first_line(error.what()) + suggest_option(of, ours));
+        return complain(command, text_of(error) + suggest_option(of, ours));
     }
     if (app.got_subcommand("doctor")) return examine(doctor);
     if (app.got_subcommand("bench")) return run_bench({harness_arguments(bench), !bench.list});

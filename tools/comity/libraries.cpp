@@ -144,7 +144,9 @@ private:
 std::string process_error(long pid, int error) {
     if (error == ENOENT || error == ESRCH) return fmt::format("there is no process {}", pid);
     if (error == EACCES || error == EPERM)
-        return fmt::format("process {} belongs to somebody else; try with sudo", pid);
+        return fmt::format("process {} is not ours to look at{}", pid,
+                           ::geteuid() == 0 ? ", not even as root: it may be another container's, or protected"
+                                            : "; try with sudo");
     return fmt::format("process {}: {}", pid, std::strerror(error));
 }
 

@@ -164,6 +164,10 @@ class programs_that_cannot_run(cli_case):
         self.expect(self.run_comity("run", "/etc/passwd/x"), 127, out="", err="/etc/passwd/x: no such file")
         self.expect(self.run_comity("run", ""), 127, out="", err="name is empty")
 
+    def test_an_option_without_its_value(self):
+        for option in ("--bind", "--harts"):
+            self.expect(self.run_comity("run", option), 125, out="", err=f"comity: run: {option}: its value is missing")
+
     def test_a_file_here_that_is_not_in_path_gets_a_hint(self):
         self.write("only-here", "#!/bin/sh\n")
         self.expect(self.run_comity("run", "only-here", cwd=self.folder), 127, err="did you mean ./only-here?")

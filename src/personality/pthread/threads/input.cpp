@@ -9,6 +9,7 @@
 #include "personality/pthread/threads/vfork.hpp"
 #include "sys/clock.hpp"
 #include "sys/errno_kept.hpp"
+#include "sys/high_descriptor.hpp"
 #include "sys/kernel_thread.hpp"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ called_file::called_file(int fd) noexcept
 called_file::~called_file() {
     let_go();
     const sys::errno_kept kept;
-    if (own_ >= 0) ::syscall(SYS_close, own_);
+    if (own_ >= 0) sys::close_raw(own_);
 }
 
 // Who was moved goes on with the same file, or has let it go.
@@ -116,7 +117,7 @@ void called_file::undo() noexcept {
     if (sys::comity_moving_call == &moving_) sys::comity_moving_call = nullptr;
     core::current_context()->self.comes_in_turn = false;
     let_go();
-    if (own_ >= 0) ::syscall(SYS_close, std::exchange(own_, -1));
+    if (own_ >= 0) sys::close_raw(std::exchange(own_, -1));
 }
 
 // Whoever has closed it has raised `closed` before.
@@ -128,11 +129,10 @@ bool called_file::is_being_closed() const noexcept {
 bool called_file::keep() noexcept {
     if (own_ >= 0) return true;
     const sys::errno_kept kept;
-    constexpr int out_of_the_way = 960;
-    own_ = ::fcntl(fd_, F_DUPFD_CLOEXEC, out_of_the_way);
+    own_ = sys::high_copy(fd_);
     if (own_ < 0) own_ = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
     if (own_ >= 0 && d_->closed.load(std::memory_order_relaxed) != closed_)
-        ::syscall(SYS_close, std::exchange(own_, -1));
+        sys::close_raw(std::exchange(own_, -1));
     return own_ >= 0;
 }
 

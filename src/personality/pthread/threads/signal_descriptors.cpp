@@ -5,12 +5,10 @@
 #include "personality/pthread/threads/signals.hpp"
 #include "personality/pthread/threads/vfork.hpp"
 #include "sys/errno_kept.hpp"
+#include "sys/high_descriptor.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
 
-#include <utility>
-
-#include <fcntl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -50,7 +48,7 @@ void count_wanted() noexcept {
 bool is_ours(const descriptor &d) noexcept { return file_of(d.ours) == d.our_file; }
 
 void end(descriptor &d) noexcept {
-    if (is_ours(d)) ::syscall(SYS_close, d.ours);
+    if (is_ours(d)) sys::close_raw(d.ours);
     d = {};
     count_wanted();
 }
@@ -92,9 +90,7 @@ signalfd_siginfo record_of(const siginfo_t &info) noexcept {
 bool open(descriptor &d) noexcept {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
-    constexpr int out_of_the_way = 960; // the program's next descriptors have the numbers that they would have
-    const int high = static_cast<int>(::syscall(SYS_fcntl, ends[1], F_DUPFD_CLOEXEC, out_of_the_way));
-    if (high >= 0) ::syscall(SYS_close, std::exchange(ends[1], high));
+    ends[1] = sys::moved_up(ends[1]);
     d = {ends[0], ends[1], file_of(ends[0]), file_of(ends[1]), d.wants};
     return true;
 }
@@ -114,8 +110,8 @@ int make(signal_set wants, int flags) noexcept {
     count_wanted();
     lock.unlock();
     if (place) return made.programs;
-    ::syscall(SYS_close, made.programs);
-    ::syscall(SYS_close, made.ours);
+    sys::close_raw(made.programs);
+    sys::close_raw(made.ours);
     errno = EMFILE;
     return -1;
 }
@@ -149,7 +145,7 @@ void renew_in_child() noexcept {
         const long closes = ::syscall(SYS_fcntl, number, F_GETFD), mode = ::syscall(SYS_fcntl, number, F_GETFL);
         ::syscall(SYS_fcntl, own.programs, F_SETFL, mode);
         ::syscall(SYS_dup3, own.programs, number, closes & FD_CLOEXEC ? O_CLOEXEC : 0);
-        ::syscall(SYS_close, own.programs);
+        sys::close_raw(own.programs);
         own.programs = number;
         d = own;
     }

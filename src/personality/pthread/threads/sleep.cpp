@@ -2,6 +2,7 @@
 #include "comity/scheduler.h"
 #include "core/carrier.hpp"
 #include "core/sched.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/kernel_thread.hpp"
 
@@ -27,8 +28,30 @@ bool sleeps_here() noexcept {
     return c && c->on->carried && (comity_scheduler_self() || !c->home);
 }
 
+// A sleep in the kernel until a time of its own, so that it ends no later where it has begun anew.
+struct kernels_sleep {
+    timespec until, limit;
+    int operator()() { // the first thread may be cancelled in it
+        const int error = next_clock_nanosleep.get()(CLOCK_MONOTONIC, TIMER_ABSTIME, &limit, nullptr);
+        return error == 0 ? 0 : (errno = error, -1);
+    }
+};
+timespec *limit_of(kernels_sleep &s) noexcept { return s.limit = s.until, &s.limit; }
+
+// The program's first thread, as one of the scheduler's.
+bool is_first_on_harts() noexcept { return !current_thread && comity_scheduler_self() == the_scheduler(); }
+
+// Its hart must not go on with another thread on its kernel thread, which would have to be moved off that to end the
+// sleep in time. So it goes on on a worker's, if others want it, and else is kept.
+bool first_sleeps_until(std::int64_t deadline) {
+    if (core::is_hart_wanted()) (void)core::go_without_hart();
+    const timespec until{deadline / 1'000'000'000, deadline % 1'000'000'000};
+    return if_it_sleeps(true, kernels_sleep{until, until}, {after_handler::ends, true}) == 0;
+}
+
 // True: until then; false: a handler has run.
 bool sleep_until(std::int64_t deadline) {
+    if (is_first_on_harts()) return first_sleeps_until(deadline);
     test_cancel();
     if (receiver *r = receiver_here()) {
         const auto never = []() noexcept { return false; };
