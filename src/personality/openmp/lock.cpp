@@ -1,5 +1,6 @@
 #include "personality/openmp/lock.hpp"
 
+#include "core/sched.hpp"
 #include "sync/address.hpp"
 #include "sync/lock_spin.hpp"
 #include "sys/futex.hpp"
@@ -13,6 +14,22 @@ bool word_lock::try_lock(std::uint32_t holder) noexcept {
                                         std::memory_order_relaxed))
             return true;
     return false;
+}
+
+namespace {
+
+// Now and then: it is a look at the scheduler, and more where somebody is ready.
+constexpr unsigned looks_between_turns = 32;
+void give_turn() noexcept {
+    static __thread unsigned looks __attribute__((tls_model("initial-exec"))) = 0; // the rank's
+    if (++looks % looks_between_turns == 0) (void)core::let_others_run();
+}
+
+} // namespace
+
+bool word_lock::test(std::uint32_t holder) noexcept {
+    give_turn();
+    return try_lock(holder);
 }
 
 // For who has come to wait. False: it is taken, and whoever leaves it knows that somebody waits.
@@ -29,6 +46,7 @@ bool word_lock::try_lock_or_mark(std::uint32_t holder) noexcept {
 }
 
 void word_lock::lock_slowly(std::uint32_t holder) noexcept {
+    give_turn();
     sync::lock_spin spin(125);
     do
         if (try_lock(holder)) return;

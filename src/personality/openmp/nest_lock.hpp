@@ -31,10 +31,10 @@ public:
         return 0;
     }
 
-    // The same; 0: somebody else has it. Never switches.
+    // The same as set(); 0: somebody else has it. May switch before it looks.
     int test(std::uint32_t holder = 0) noexcept {
         if (is_mine()) return ++count_;
-        if (!lock_.try_lock(holder)) return 0;
+        if (!lock_.test(holder)) return 0;
         take();
         return 1;
     }

@@ -51,7 +51,7 @@ void unset(old_nest_lock &l) noexcept {
 
 int test(old_nest_lock &l) noexcept {
     if (l.lock.holder() != thread_number()) {
-        if (!l.lock.try_lock(thread_number())) return 0;
+        if (!l.lock.test(thread_number())) return 0;
         l.count = 0;
     }
     return ++l.count;

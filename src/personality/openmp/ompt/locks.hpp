@@ -23,7 +23,7 @@ namespace comity::openmp::ompt {
     either([=](call_site p) { unlock(*l, mutex_kind::lock, p); }, [=] { l->unlock(); }, at);
 }
 [[gnu::always_inline]] inline int test_lock(word_lock *l, call_site at) noexcept {
-    return either([=](call_site p) { return test(*l, p); }, [=] { return int{l->try_lock()}; }, at);
+    return either([=](call_site p) { return test(*l, p); }, [=] { return int{l->test()}; }, at);
 }
 
 // Of a nested lock that was made, or will be gone.

@@ -86,7 +86,7 @@ void lock(word_lock &l, mutex_kind kind, unsigned hint, call_site at) noexcept {
 
 int test(word_lock &l, call_site at) noexcept {
     acquire(mutex_kind::test_lock, &l, 0, at);
-    const bool taken = l.try_lock(holder_of(mutex_kind::lock));
+    const bool taken = l.test(holder_of(mutex_kind::lock));
     if (taken)
         acquired(mutex_kind::test_lock, &l, at);
     else

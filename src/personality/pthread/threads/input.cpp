@@ -131,8 +131,7 @@ bool called_file::keep() noexcept {
     const sys::errno_kept kept;
     own_ = sys::high_copy(fd_);
     if (own_ < 0) own_ = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
-    if (own_ >= 0 && d_->closed.load(std::memory_order_relaxed) != closed_)
-        sys::close_raw(std::exchange(own_, -1));
+    if (own_ >= 0 && d_->closed.load(std::memory_order_relaxed) != closed_) sys::close_raw(std::exchange(own_, -1));
     return own_ >= 0;
 }
 
