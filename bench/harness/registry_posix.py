@@ -79,6 +79,7 @@ CASES = [
     _operation("post", "semaphore, post and wait", UNCONTENDED),
     _operation("signal", "condition, signal to nobody", UNCONTENDED),
     _operation("lock-by-many", "mutex, eight threads", CONTENDED),
+    _operation("poll", "eight threads that look under a mutex until it is their turn", CONTENDED),
     _operation("hand-over", "condition, a turn from thread to thread", CONTENDED),
     _operation("nap", "a sleep of 200 us, in four threads: processor time", [Bar("ratio_at_most", 1.5, "glibc")]),
     *_program("matmul", True, memory=True),

@@ -81,6 +81,25 @@ static void *lock_some(void *argument) {
 
 static void lock_by_many(long n) { share_out(n, threads, lock_some); }
 
+/* They look under the mutex until it is their turn. */
+static void *poll_some(void *argument) {
+    static long numbers;
+    pthread_mutex_lock(&mutex);
+    const long own = numbers++ % threads;
+    pthread_mutex_unlock(&mutex);
+    for (long left = *(const long *)argument; left > 0;) {
+        pthread_mutex_lock(&mutex);
+        if (count % threads == own) {
+            ++count;
+            --left;
+        }
+        pthread_mutex_unlock(&mutex);
+    }
+    return NULL;
+}
+
+static void poll(long n) { share_out(n, threads, poll_some); }
+
 /* Two threads hand a turn to each other. */
 typedef struct player {
     long turns;
@@ -130,6 +149,7 @@ static const struct operation {
                   {"post", post, 1 << 20, CLOCK_MONOTONIC},
                   {"signal", signal_nobody, 1 << 20, CLOCK_MONOTONIC},
                   {"lock-by-many", lock_by_many, 1 << 18, CLOCK_MONOTONIC},
+                  {"poll", poll, 64, CLOCK_MONOTONIC},
                   {"hand-over", hand_over, 1 << 14, CLOCK_MONOTONIC},
                   {"nap", nap, 1 << 10, CLOCK_PROCESS_CPUTIME_ID}};
 

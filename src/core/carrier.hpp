@@ -126,6 +126,7 @@ struct alignas(64) carrier : sys::in_own_memory {
     // Of those who found a lock taken here, with others for the hart to run: how many in a row have spun in vain; and
     // how many, after too many of those, have not spun at all since one tried again.
     std::uint8_t vain_spins = 0, unspun = 0;
+    std::uint8_t looks_at_locks = 0; // since a turn was last given to others (sync::give_turn)
 
     alignas(64) parker park;
     grant granted; // written before the token

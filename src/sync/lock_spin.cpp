@@ -1,5 +1,6 @@
 #include "sync/lock_spin.hpp"
 
+#include "core/carrier.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "sys/clock.hpp"
@@ -18,7 +19,15 @@ constexpr std::uint64_t short_spin_us = 4; // while the hart could do something 
 // Where holders are not running, since they wait for something else or for a hart themselves, to spin is in vain.
 constexpr std::uint8_t enough_in_vain = 8, unspun_between = 15;
 
+// It is a look at the scheduler, and more where somebody is ready.
+constexpr std::uint8_t looks_between_turns = 32;
+
 } // namespace
+
+void give_turn() noexcept {
+    core::carrier *k = core::current_carrier();
+    if (k && k->carried && !k->settled && ++k->looks_at_locks % looks_between_turns == 0) (void)core::let_others_run();
+}
 
 lock_spin::lock_spin(unsigned first_pause_ns) noexcept
     : from_(sys::ticks()),

@@ -14,6 +14,10 @@
 
 namespace comity::sync {
 
+// Who looks for a lock that he finds taken, and may look again and again, may wait for somebody without a hart: once in
+// so many calls on a hart, its other contexts have their turn. Any thread or context; may switch.
+COMITY_SHARED void give_turn() noexcept;
+
 // On any thread or context, within one wait; never switches.
 class COMITY_SHARED lock_spin {
 public:

@@ -1,6 +1,5 @@
 #include "personality/openmp/lock.hpp"
 
-#include "core/sched.hpp"
 #include "sync/address.hpp"
 #include "sync/lock_spin.hpp"
 #include "sys/futex.hpp"
@@ -16,19 +15,8 @@ bool word_lock::try_lock(std::uint32_t holder) noexcept {
     return false;
 }
 
-namespace {
-
-// Now and then: it is a look at the scheduler, and more where somebody is ready.
-constexpr unsigned looks_between_turns = 32;
-void give_turn() noexcept {
-    static __thread unsigned looks __attribute__((tls_model("initial-exec"))) = 0; // the rank's
-    if (++looks % looks_between_turns == 0) (void)core::let_others_run();
-}
-
-} // namespace
-
 bool word_lock::test(std::uint32_t holder) noexcept {
-    give_turn();
+    sync::give_turn();
     return try_lock(holder);
 }
 
@@ -46,7 +34,7 @@ bool word_lock::try_lock_or_mark(std::uint32_t holder) noexcept {
 }
 
 void word_lock::lock_slowly(std::uint32_t holder) noexcept {
-    give_turn();
+    sync::give_turn();
     sync::lock_spin spin(125);
     do
         if (try_lock(holder)) return;

@@ -1,4 +1,5 @@
-// A rank that looks again and again for a lock lets the others run: on one hart, with nobody who would move it off that.
+// A rank that looks again and again for a lock lets the others run: on one hart, with nobody who would move it off
+// that.
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

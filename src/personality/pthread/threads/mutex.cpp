@@ -1,7 +1,6 @@
 // Mutexes of the types normal, recursive and error-checking, in the bytes of a pthread_mutex_t. README.md, "Mutex".
 #include "personality/pthread/threads/mutex.hpp"
 #include "personality/pthread/threads/sleeping_call.hpp"
-#include "sync/lock_spin.hpp"
 
 #include "core/carrier.hpp"
 #include "core/tls/block.hpp"
@@ -88,6 +87,7 @@ int mutex::lock_until(std::int64_t deadline, at_request how) {
 }
 
 bool mutex::lock_slowly(std::int64_t deadline, at_request how) {
+    sync::give_turn();
     if (!core::is_settled()) return (spin() && take()) || wait(deadline, how);
     take_at_last();
     return true;
@@ -107,9 +107,9 @@ int mutex::try_lock() noexcept {
         if (has_owner()) owner_.store(self(), std::memory_order_relaxed);
         return 0;
     }
-    if (type() != PTHREAD_MUTEX_RECURSIVE) return EBUSY;
-    const int again = lock_again();
-    return again < 0 ? EBUSY : again;
+    const int again = type() == PTHREAD_MUTEX_RECURSIVE ? lock_again() : -1;
+    if (again >= 0) return again;
+    return after_look(EBUSY);
 }
 
 int mutex::unlock_by_owner() noexcept {

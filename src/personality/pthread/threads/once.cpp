@@ -93,6 +93,7 @@ int own_spin_lock(pthread_spinlock_t *l) {
     for (unsigned spins = 1;; ++spins) {
         const int error = comity::posix::next_spin_trylock.get()(l);
         if (error != EBUSY) return error;
+        if (spins == 1) comity::sync::give_turn();
         constexpr unsigned many = 200;
         if (spins % many != 0) {
             comity::sys::cpu_relax();
@@ -101,6 +102,10 @@ int own_spin_lock(pthread_spinlock_t *l) {
         comity::posix::deliver_here(); // a handler would not find it in the program's code
         if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
     }
+}
+
+COMITY_INTERPOSED int pthread_spin_trylock(pthread_spinlock_t *l) noexcept {
+    return comity::posix::after_look(comity::posix::next_spin_trylock.get()(l));
 }
 
 COMITY_ALSO_NAMED(__pthread_once, pthread_once);

@@ -82,6 +82,7 @@ private:
         for (;;) {
             const int error = try_lock();
             if (error != EBUSY) return error;
+            sync::give_turn();
             if (sync::wait_list::spin_for(may_try, deadline)) continue;
             std::uint32_t s = word_.load(std::memory_order_relaxed);
             if (may_try()) continue;
@@ -150,11 +151,11 @@ COMITY_INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t *l) noexcept {
 }
 COMITY_INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) noexcept {
     rwlock *own = ours(l);
-    return own ? own->try_read() : next_tryrdlock.get()(l);
+    return own ? after_look(own->try_read()) : next_tryrdlock.get()(l);
 }
 COMITY_INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t *l) noexcept {
     rwlock *own = ours(l);
-    return own ? own->try_write() : next_trywrlock.get()(l);
+    return own ? after_look(own->try_write()) : next_trywrlock.get()(l);
 }
 COMITY_INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const timespec *t) noexcept {
     if (!is_clock(clock) || !is_time(t)) return EINVAL;

@@ -31,7 +31,9 @@ public:
     bool try_wait() noexcept { return take(0); }
     signalled_wait wait_until(std::int64_t deadline) {
         auto some = [this]() noexcept { return value() != 0; };
-        if (try_wait() || (sync::wait_list::spin_for(some, deadline) && try_wait())) return signalled_wait::done;
+        if (try_wait()) return signalled_wait::done;
+        sync::give_turn();
+        if (sync::wait_list::spin_for(some, deadline) && try_wait()) return signalled_wait::done;
         state_.fetch_add(one_waiter, std::memory_order_relaxed);
         do {
             const signalled_wait e = wait_or_signal<true>(this, some, deadline);
@@ -135,7 +137,9 @@ COMITY_INTERPOSED int sem_wait(sem_t *s) {
 COMITY_INTERPOSED int sem_trywait(sem_t *s) noexcept {
     semaphore *own = ours(s);
     if (!own) return next_trywait.get()(s);
-    return own->try_wait() ? 0 : fail(EAGAIN);
+    if (own->try_wait()) return 0;
+    comity::sync::give_turn();
+    return fail(EAGAIN);
 }
 COMITY_INTERPOSED int sem_clockwait(sem_t *s, clockid_t clock, const timespec *deadline) {
     semaphore *own = ours(s);

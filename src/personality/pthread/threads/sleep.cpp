@@ -39,7 +39,10 @@ struct kernels_sleep {
 timespec *limit_of(kernels_sleep &s) noexcept { return s.limit = s.until, &s.limit; }
 
 // The program's first thread, as one of the scheduler's.
-bool is_first_on_harts() noexcept { return !current_thread && comity_scheduler_self() == the_scheduler(); }
+bool is_first_on_harts() noexcept {
+    const comity_scheduler_t *s = comity_scheduler_self();
+    return s && s == the_scheduler() && core::current_context()->home;
+}
 
 // Its hart must not go on with another thread on its kernel thread, which would have to be moved off that to end the
 // sleep in time. So it goes on on a worker's, if others want it, and else is kept.
