@@ -381,6 +381,21 @@ bool go_without_hart() noexcept {
     return !c->on->carried;
 }
 
+void give_way_in_loop(bool is_waited_for) noexcept {
+    constexpr std::uint64_t patience_us = 1000, turns_us = 50'000; // all contexts' turns, each with work in between
+    // While others have waited, as far as the caller has seen.
+    static __thread std::uint64_t since __attribute__((tls_model("initial-exec"))) = 0,
+                                        last __attribute__((tls_model("initial-exec"))) = 0;
+    const carrier *k = current_carrier();
+    if (!k || !k->carried || !(is_waited_for || base().waited_for())) return void(since = 0);
+    const std::uint64_t now = sys::ticks();
+    if (since == 0 || now - last > turns_us * ticks_per_us()) since = now; // it has done something else
+    last = now;
+    if (now - since < patience_us * ticks_per_us()) return;
+    since = 0;
+    (void)go_without_hart();
+}
+
 void interrupt(const context *c) noexcept {
     visit_carriers(
         [](carrier *k, void *argument) COMITY_UNSANITIZED {

@@ -62,6 +62,10 @@ COMITY_SHARED bool take_interruptions() noexcept;
 // scheduler does not let it. Switches.
 COMITY_SHARED bool go_without_hart() noexcept;
 
+// The caller yields in a loop: once others have waited for a hart for a millisecond of that, be it `is_waited_for` or
+// in the base scheduler's line, it goes on without its own. May switch.
+COMITY_SHARED void give_way_in_loop(bool is_waited_for) noexcept;
+
 // Interrupts the kernel thread that seems to run the context, if one does. Any thread.
 COMITY_SHARED void interrupt(const context *c) noexcept;
 

@@ -252,11 +252,14 @@ TEST(jumps, out_of_a_wait_for_a_signal_leave_that_to_others) {
     set = only(SIGUSR1);
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, &set, &before);
-    std::atomic<bool> jumped{false}, over{false};
+    std::atomic<bool> can_jump{false}, jumped{false}, over{false};
     std::atomic<int> got{0};
     auto jumps = [&] {
         int n = 0;
-        if (sigsetjmp(here, 1) == 0) sigwait(&set, &n);
+        if (sigsetjmp(here, 1) == 0) {
+            can_jump = true;
+            sigwait(&set, &n);
+        }
         for (jumped = true; !over;) usleep(1'000);
     };
     auto waits = [&] {
@@ -265,7 +268,7 @@ TEST(jumps, out_of_a_wait_for_a_signal_leave_that_to_others) {
         got = n;
     };
     const pthread_t jumper = start(jumps);
-    usleep(5'000);
+    while (!can_jump) usleep(5'000);
     pthread_kill(jumper, SIGUSR2);
     while (!jumped) usleep(1'000);
     const pthread_t waiter = start(waits);

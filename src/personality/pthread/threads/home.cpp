@@ -293,17 +293,9 @@ bool leave_hart() noexcept {
 }
 
 void give_way_to_threads() noexcept {
-    constexpr std::uint64_t patience_us = 1000, turns_us = 50'000; // all ranks' turns, each with work in between
-    static __thread std::uint64_t since = 0, last = 0;             // they wait, as far as the caller has seen
     const core::carrier *k = core::current_carrier();
-    unit_scheduler *s = k && the_scheduler() ? units() : nullptr;
-    if (!s || !k->carried || k->current_sched == s || !s->hooks->units->has_waiting(s)) return void(since = 0);
-    const std::uint64_t now = sys::ticks();
-    if (since == 0 || now - last > turns_us * core::ticks_per_us()) since = now; // it has done something else
-    last = now;
-    if (now - since < patience_us * core::ticks_per_us()) return;
-    since = 0;
-    (void)core::go_without_hart();
+    unit_scheduler *s = the_scheduler() ? units() : nullptr;
+    if (k && k->carried && k->current_sched != s) core::give_way_in_loop(s && s->hooks->units->has_waiting(s));
 }
 
 // ---- The watch. While threads live it looks for harts that are stuck: with a thread that sleeps in the kernel, or
