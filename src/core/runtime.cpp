@@ -167,10 +167,6 @@ __attribute__((destructor)) void tell_of_no_use() {
             "has; threads of its own are served beside those, and with `--posix`); nothing was counted");
 }
 
-__attribute__((constructor)) void prepare_to_tell() noexcept {
-    if (sys::environment_value("COMITY_STATS")) sys::keep_error_output();
-}
-
 // From the beginning: handlers that are made by the start itself would be missing at a fork that comes in its middle.
 __attribute__((constructor)) void watch_forks() {
     if (!has_fork_handlers) has_fork_handlers = sys::at_fork(before_fork, parent_after_fork, child_after_fork);

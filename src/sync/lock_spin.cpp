@@ -24,9 +24,10 @@ constexpr std::uint8_t looks_between_turns = 32;
 
 } // namespace
 
-void give_turn() noexcept {
+void give_turn(bool (*may_switch)() noexcept) noexcept {
     core::carrier *k = core::current_carrier();
-    if (k && k->carried && !k->settled && ++k->looks_at_locks % looks_between_turns == 0) (void)core::let_others_run();
+    if (!k || !k->carried || k->settled || ++k->looks_at_locks % looks_between_turns != 0) return;
+    if (!may_switch || may_switch()) (void)core::let_others_run();
 }
 
 lock_spin::lock_spin(unsigned first_pause_ns) noexcept

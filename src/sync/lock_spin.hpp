@@ -15,8 +15,9 @@
 namespace comity::sync {
 
 // Who looks for a lock that he finds taken, and may look again and again, may wait for somebody without a hart: once in
-// so many calls on a hart, its other contexts have their turn. Any thread or context; may switch.
-COMITY_SHARED void give_turn() noexcept;
+// so many calls on a hart, its other contexts have their turn, if `may_switch`, where it is given, says so. Any thread
+// or context; may switch.
+COMITY_SHARED void give_turn(bool (*may_switch)() noexcept = nullptr) noexcept;
 
 // On any thread or context, within one wait; never switches.
 class COMITY_SHARED lock_spin {

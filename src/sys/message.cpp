@@ -1,6 +1,5 @@
 #include "sys/message.hpp"
 #include "sys/errno_kept.hpp"
-#include "sys/high_descriptor.hpp"
 
 #include <cerrno>
 #include <cstdint>
@@ -13,7 +12,6 @@ namespace comity::sys {
 namespace {
 
 constexpr std::size_t line_size = 1024 + 64;
-int error_output_kept = -1;
 
 // Appends characters and cuts at the end of the buffer; keeps room for the terminator.
 class text_sink {
@@ -134,20 +132,11 @@ std::size_t format_text(char *buffer, std::size_t size, const char *format, ...)
     return length;
 }
 
-void keep_error_output() noexcept {
-    const errno_kept kept;
-    error_output_kept = high_copy(STDERR_FILENO);
-}
-
 void write_error(const char *text, std::size_t length) noexcept {
     const errno_kept kept;
-    for (int to = STDERR_FILENO; length > 0;) {
-        const ssize_t n = ::syscall(SYS_write, to, text, length);
+    while (length > 0) {
+        const ssize_t n = ::syscall(SYS_write, STDERR_FILENO, text, length);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EBADF && to != error_output_kept && error_output_kept >= 0) {
-            to = error_output_kept;
-            continue;
-        }
         if (n <= 0) break;
         text += n;
         length -= static_cast<std::size_t>(n);

@@ -31,8 +31,4 @@ COMITY_SHARED std::size_t format_text_list(char *buffer, std::size_t size, const
 // An error is ignored: there is nobody left to tell.
 COMITY_SHARED void write_error(const char *text, std::size_t length) noexcept;
 
-// What is said after the program has closed standard error, as many do before they end, goes where that went now. Once,
-// before there are threads.
-void keep_error_output() noexcept;
-
 } // namespace comity::sys

@@ -16,8 +16,9 @@ bool word_lock::try_lock(std::uint32_t holder) noexcept {
 }
 
 bool word_lock::test(std::uint32_t holder) noexcept {
+    if (try_lock(holder)) return true;
     sync::give_turn();
-    return try_lock(holder);
+    return false;
 }
 
 // For who has come to wait. False: it is taken, and whoever leaves it knows that somebody waits.

@@ -20,8 +20,8 @@ public:
             lock_slowly(holder);
     }
     bool try_lock(std::uint32_t holder = 0) noexcept;
-    // The same for who may look again and again until he has it, or it is his turn: ranks without a hart run now and
-    // then. May switch before it looks.
+    // The same for who may look again and again: where it is taken, ranks without a hart run now and then. May switch
+    // then.
     bool test(std::uint32_t holder = 0) noexcept;
     // Never switches.
     void unlock() noexcept {

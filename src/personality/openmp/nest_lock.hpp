@@ -31,7 +31,7 @@ public:
         return 0;
     }
 
-    // The same as set(); 0: somebody else has it. May switch before it looks.
+    // The same as set(); 0: somebody else has it. May switch where it fails.
     int test(std::uint32_t holder = 0) noexcept {
         if (is_mine()) return ++count_;
         if (!lock_.test(holder)) return 0;

@@ -268,7 +268,8 @@ TEST(jumps, out_of_a_wait_for_a_signal_leave_that_to_others) {
         got = n;
     };
     const pthread_t jumper = start(jumps);
-    while (!can_jump) usleep(5'000);
+    do usleep(5'000);
+    while (!can_jump);
     pthread_kill(jumper, SIGUSR2);
     while (!jumped) usleep(1'000);
     const pthread_t waiter = start(waits);

@@ -1,6 +1,7 @@
 // Mutexes of the types normal, recursive and error-checking, in the bytes of a pthread_mutex_t. README.md, "Mutex".
 #include "personality/pthread/threads/mutex.hpp"
 #include "personality/pthread/threads/sleeping_call.hpp"
+#include "sync/lock_spin.hpp"
 
 #include "core/carrier.hpp"
 #include "core/tls/block.hpp"
@@ -31,6 +32,11 @@ template <class Lock> [[gnu::noinline]] int lock_shared(pthread_mutex_t *m, Lock
 [[gnu::noinline]] int unlock_shared(pthread_mutex_t *m) noexcept { return next_unlock.get()(m); }
 
 } // namespace
+
+int after_look(int error) noexcept {
+    if (error == EBUSY) sync::give_turn([]() noexcept { return receiver_here() && !in_vforked_child(); });
+    return error;
+}
 
 // Robust ones are told of by the kernel when that thread ends, and others with an owner compare the ids: threads of two
 // processes must not have the same one. Without a kernel thread the mutex works, but for that.
@@ -148,7 +154,7 @@ int lock_mutex(pthread_mutex_t *m) {
 }
 COMITY_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
-    return own ? own->try_lock() : comity::posix::next_trylock.get()(m);
+    return own ? own->try_lock() : comity::posix::after_look(comity::posix::next_trylock.get()(m));
 }
 COMITY_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);

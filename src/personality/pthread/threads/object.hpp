@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sync/address.hpp"
-#include "sync/lock_spin.hpp"
 #include "sys/clock.hpp"
 #include "sys/next_symbol.hpp"
 #include "sys/sanitized.hpp"
@@ -39,12 +38,6 @@ template <class Own, class Given> Own &in(Given *object) noexcept {
 inline bool is_time(const timespec *t) noexcept { return t && t->tv_nsec >= 0 && t->tv_nsec < 1'000'000'000; }
 
 using sys::deadline_of, sys::nanoseconds;
-
-// What an attempt to lock returns, which may be made again and again. May switch.
-inline int after_look(int error) noexcept {
-    if (error == EBUSY) sync::give_turn();
-    return error;
-}
 
 inline bool is_clock(clockid_t clock) noexcept { return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC; }
 

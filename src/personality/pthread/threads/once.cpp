@@ -2,6 +2,7 @@
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "personality/pthread/threads/thread.hpp"
+#include "sync/lock_spin.hpp"
 #include "sys/kernel_thread.hpp"
 
 #include <utility>

@@ -1,5 +1,6 @@
 // Unnamed semaphores of one process in the bytes of a sem_t. README.md, "Semaphore".
 #include "personality/pthread/threads/sleeping_call.hpp"
+#include "sync/lock_spin.hpp"
 
 #include <climits>
 
@@ -136,10 +137,12 @@ COMITY_INTERPOSED int sem_wait(sem_t *s) {
 }
 COMITY_INTERPOSED int sem_trywait(sem_t *s) noexcept {
     semaphore *own = ours(s);
-    if (!own) return next_trywait.get()(s);
-    if (own->try_wait()) return 0;
-    comity::sync::give_turn();
-    return fail(EAGAIN);
+    const int result = !own ? next_trywait.get()(s) : own->try_wait() ? 0 : fail(EAGAIN);
+    if (result != 0 && errno == EAGAIN) {
+        const comity::sys::errno_kept kept;
+        (void)comity::posix::after_look(EBUSY);
+    }
+    return result;
 }
 COMITY_INTERPOSED int sem_clockwait(sem_t *s, clockid_t clock, const timespec *deadline) {
     semaphore *own = ours(s);

@@ -19,11 +19,11 @@ COMITY_NEXT_SYMBOL next<decltype(::usleep) *> next_usleep{"usleep"};
 COMITY_NEXT_SYMBOL next<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
 COMITY_NEXT_SYMBOL next<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{"clock_nanosleep"};
 
-// Is it one of our threads, or does it hold a hart that others can use? So does a rank of a region; but the thread that
-// opened it is the program's, whose sleep a handler ends.
+// Is it one of our threads, or the first one, whose signals we deliver, or does it hold a hart that others can use? So
+// does a rank of a region; but the thread that opened it is the program's, whose sleep a handler ends.
 bool sleeps_here() noexcept {
     come_home();
-    if (current_thread) return true;
+    if (receiver_here()) return true;
     const core::context *c = core::current_context();
     return c && c->on->carried && (comity_scheduler_self() || !c->home);
 }
@@ -38,23 +38,29 @@ struct kernels_sleep {
 };
 timespec *limit_of(kernels_sleep &s) noexcept { return s.limit = s.until, &s.limit; }
 
-// The program's first thread, as one of the scheduler's.
-bool is_first_on_harts() noexcept {
+// Is the caller in the scheduler of threads itself, and not in a region below?
+bool is_among_threads() noexcept {
     const comity_scheduler_t *s = comity_scheduler_self();
-    return s && s == the_scheduler() && core::current_context()->home;
+    return s && s == the_scheduler();
+}
+
+// The program's first thread: as one of the scheduler's, in a region, or without a hart.
+bool is_first() noexcept {
+    return !current_thread && (receiver_here() || (is_among_threads() && core::current_context()->home));
 }
 
 // Its hart must not go on with another thread on its kernel thread, which would have to be moved off that to end the
 // sleep in time. So it goes on on a worker's, if others want it, and else is kept.
 bool first_sleeps_until(std::int64_t deadline) {
-    if (core::is_hart_wanted()) (void)core::go_without_hart();
+    const bool may_leave = is_among_threads();
+    if (may_leave && core::is_hart_wanted()) (void)core::go_without_hart();
     const timespec until{deadline / 1'000'000'000, deadline % 1'000'000'000};
-    return if_it_sleeps(true, kernels_sleep{until, until}, {after_handler::ends, true}) == 0;
+    return if_it_sleeps(true, kernels_sleep{until, until}, {after_handler::ends, may_leave}) == 0;
 }
 
 // True: until then; false: a handler has run.
 bool sleep_until(std::int64_t deadline) {
-    if (is_first_on_harts()) return first_sleeps_until(deadline);
+    if (is_first()) return first_sleeps_until(deadline);
     test_cancel();
     if (receiver *r = receiver_here()) {
         const auto never = []() noexcept { return false; };

@@ -120,6 +120,9 @@ void end_keys() noexcept;
 // Opens the scheduler of threads at the first call; false: no memory. Are the caller's threads created in it directly?
 bool open_scheduler(bool &inside) noexcept;
 struct comity_scheduler *the_scheduler() noexcept;
+// What an attempt to lock returns, which may be made again and again: others have a turn now and then, where handlers
+// are ours, which do not interrupt Comity's code. May switch.
+int after_look(int error) noexcept;
 // The calling thread goes on on a kernel thread of its own, and its hart without it. False: it cannot, or has none.
 bool leave_hart() noexcept;
 // The caller yields again and again. If it is a rank of a region, wherever that is, and threads have waited for a hart
