@@ -384,8 +384,8 @@ bool go_without_hart() noexcept {
 void give_way_in_loop(bool is_waited_for) noexcept {
     constexpr std::uint64_t patience_us = 1000, turns_us = 50'000; // all contexts' turns, each with work in between
     // While others have waited, as far as the caller has seen.
-    static __thread std::uint64_t since __attribute__((tls_model("initial-exec"))) = 0,
-                                        last __attribute__((tls_model("initial-exec"))) = 0;
+    static __thread std::uint64_t since __attribute__((tls_model("initial-exec"))) = 0;
+    static __thread std::uint64_t last __attribute__((tls_model("initial-exec"))) = 0;
     const carrier *k = current_carrier();
     if (!k || !k->carried || !(is_waited_for || base().waited_for())) return void(since = 0);
     const std::uint64_t now = sys::ticks();

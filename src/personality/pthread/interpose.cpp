@@ -81,9 +81,7 @@ COMITY_INTERPOSED int pthread_cond_destroy(pthread_cond_t *c) noexcept {
 
 // Who spins until another thread has done something may wait for a thread that has no hart yet.
 COMITY_INTERPOSED int sched_yield() noexcept {
-    constexpr unsigned yields_for_threads = 32;
-    static __thread unsigned yields __attribute__((tls_model("initial-exec"))) = 0;
-    if (++yields % yields_for_threads == 0) comity::core::give_way_in_loop(false);
+    comity::core::give_way_in_loop(false);
     if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
     return 0;
 }

@@ -48,8 +48,8 @@ int main(void) {
     if (sender < 0 || pthread_create(&taker, NULL, take, NULL) != 0) return 1;
     for (int i = 0; i < threads; ++i)
         if (pthread_create(&t[i], NULL, compute, NULL) != 0) return 1;
-    for (int i = 1; i <= times || atomic_load(&looks) == 0 || atomic_load(&taken) == 0;
-         ++i) { // the machine may be busy
+    // Longer where the machine is busy.
+    for (int i = 1; i <= times || atomic_load(&looks) == 0 || atomic_load(&taken) == 0; ++i) {
         atomic_store(&sleeps, i);
         ended_early += usleep(3000) != 0;
         atomic_store(&sleeps, 0);

@@ -33,9 +33,8 @@ template <class Lock> [[gnu::noinline]] int lock_shared(pthread_mutex_t *m, Lock
 
 } // namespace
 
-int after_look(int error) noexcept {
-    if (error == EBUSY) sync::give_turn([]() noexcept { return receiver_here() && !in_vforked_child(); });
-    return error;
+void give_turn_after_look() noexcept {
+    sync::give_turn([]() noexcept { return receiver_here() && !in_vforked_child(); });
 }
 
 // Robust ones are told of by the kernel when that thread ends, and others with an owner compare the ids: threads of two
@@ -113,9 +112,9 @@ int mutex::try_lock() noexcept {
         if (has_owner()) owner_.store(self(), std::memory_order_relaxed);
         return 0;
     }
-    const int again = type() == PTHREAD_MUTEX_RECURSIVE ? lock_again() : -1;
-    if (again >= 0) return again;
-    return after_look(EBUSY);
+    if (type() != PTHREAD_MUTEX_RECURSIVE) return EBUSY;
+    const int again = lock_again();
+    return again < 0 ? EBUSY : again;
 }
 
 int mutex::unlock_by_owner() noexcept {
@@ -154,7 +153,7 @@ int lock_mutex(pthread_mutex_t *m) {
 }
 COMITY_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);
-    return own ? own->try_lock() : comity::posix::after_look(comity::posix::next_trylock.get()(m));
+    return comity::posix::after_look(own ? own->try_lock() : comity::posix::next_trylock.get()(m));
 }
 COMITY_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *m) noexcept {
     mutex *own = mutex_in(m);

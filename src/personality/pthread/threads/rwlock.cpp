@@ -152,11 +152,11 @@ COMITY_INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t *l) noexcept {
 }
 COMITY_INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) noexcept {
     rwlock *own = ours(l);
-    return own ? after_look(own->try_read()) : after_look(next_tryrdlock.get()(l));
+    return after_look(own ? own->try_read() : next_tryrdlock.get()(l));
 }
 COMITY_INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t *l) noexcept {
     rwlock *own = ours(l);
-    return own ? after_look(own->try_write()) : after_look(next_trywrlock.get()(l));
+    return after_look(own ? own->try_write() : next_trywrlock.get()(l));
 }
 COMITY_INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock, const timespec *t) noexcept {
     if (!is_clock(clock) || !is_time(t)) return EINVAL;

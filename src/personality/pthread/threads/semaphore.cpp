@@ -137,12 +137,10 @@ COMITY_INTERPOSED int sem_wait(sem_t *s) {
 }
 COMITY_INTERPOSED int sem_trywait(sem_t *s) noexcept {
     semaphore *own = ours(s);
-    const int result = !own ? next_trywait.get()(s) : own->try_wait() ? 0 : fail(EAGAIN);
-    if (result != 0 && errno == EAGAIN) {
-        const comity::sys::errno_kept kept;
-        (void)comity::posix::after_look(EBUSY);
-    }
-    return result;
+    if (own ? own->try_wait() : next_trywait.get()(s) == 0) return 0;
+    const int error = own ? EAGAIN : errno;
+    if (error == EAGAIN) comity::posix::give_turn_after_look();
+    return fail(error);
 }
 COMITY_INTERPOSED int sem_clockwait(sem_t *s, clockid_t clock, const timespec *deadline) {
     semaphore *own = ours(s);

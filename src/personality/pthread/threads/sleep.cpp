@@ -44,13 +44,9 @@ bool is_among_threads() noexcept {
     return s && s == the_scheduler();
 }
 
-// The program's first thread: as one of the scheduler's, in a region, or without a hart.
-bool is_first() noexcept {
-    return !current_thread && (receiver_here() || (is_among_threads() && core::current_context()->home));
-}
-
-// Its hart must not go on with another thread on its kernel thread, which would have to be moved off that to end the
-// sleep in time. So it goes on on a worker's, if others want it, and else is kept.
+// The program's first thread: as one of the scheduler's, in a region, or without a hart. Its hart must not go on with
+// another thread on its kernel thread, which would have to be moved off that to end the sleep in time. So it goes on on
+// a worker's, if others want it, and else is kept.
 bool first_sleeps_until(std::int64_t deadline) {
     const bool may_leave = is_among_threads();
     if (may_leave && core::is_hart_wanted()) (void)core::go_without_hart();
@@ -60,9 +56,10 @@ bool first_sleeps_until(std::int64_t deadline) {
 
 // True: until then; false: a handler has run.
 bool sleep_until(std::int64_t deadline) {
-    if (is_first()) return first_sleeps_until(deadline);
+    receiver *r = receiver_here();
+    if (r && !current_thread) return first_sleeps_until(deadline);
     test_cancel();
-    if (receiver *r = receiver_here()) {
+    if (r) {
         const auto never = []() noexcept { return false; };
         const std::uint32_t seen = r->handled;
         const std::int64_t now = sys::now_ns();

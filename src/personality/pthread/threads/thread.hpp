@@ -120,9 +120,14 @@ void end_keys() noexcept;
 // Opens the scheduler of threads at the first call; false: no memory. Are the caller's threads created in it directly?
 bool open_scheduler(bool &inside) noexcept;
 struct comity_scheduler *the_scheduler() noexcept;
-// What an attempt to lock returns, which may be made again and again: others have a turn now and then, where handlers
+// After an attempt to lock in vain, which may be made again and again: others have a turn now and then, where handlers
 // are ours, which do not interrupt Comity's code. May switch.
-int after_look(int error) noexcept;
+void give_turn_after_look() noexcept;
+// What the attempt has returned.
+inline int after_look(int error) noexcept {
+    if (error == EBUSY) give_turn_after_look();
+    return error;
+}
 // The calling thread goes on on a kernel thread of its own, and its hart without it. False: it cannot, or has none.
 bool leave_hart() noexcept;
 // The caller yields again and again. If it is a rank of a region, wherever that is, and threads have waited for a hart
