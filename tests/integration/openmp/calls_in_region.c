@@ -1,5 +1,5 @@
 // Ranks, and threads that ranks have created, sleep in calls.
-// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|blocked|inherited [alone]
+// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|blocked|inherited|signalled [alone]
 #include "check.h"
 #include <errno.h>
 #include <omp.h>
@@ -240,13 +240,42 @@ static void inherit_the_mask(void) {
     }
 }
 
+// ---- A rank whose hart a thread has taken in a call: a handler that has run there ends that.
+
+static void signal_a_rank(void) {
+    struct sigaction a = {.sa_handler = handle}; // without SA_RESTART
+    sigaction(SIGUSR1, &a, NULL);
+    create_in_rank();
+    pthread_t sleeper;
+    atomic_int sleeps = 0;
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 1) {
+            sleeper = pthread_self();
+            sleeps = 1;
+            struct pollfd fd = {.fd = ends[0], .events = POLLIN};
+            CHECK_EQUAL(poll(&fd, 1, 60000), -1);
+            CHECK_EQUAL(errno, EINTR);
+            CHECK(handled > 0);
+            sleeps = -1;
+        } else {
+            while (!sleeps)
+                ;
+            for (; sleeps > 0; usleep(20000)) {
+                pthread_join(create(nothing, NULL), NULL);
+                CHECK_EQUAL(pthread_kill(sleeper, SIGUSR1), 0);
+            }
+        }
+    }
+}
+
 int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"ranks", let_ranks_exchange},   {"main", let_main_exchange},    {"threads", let_threads_exchange},
-               {"yields", yield_until_it_runs}, {"cancelled", cancel_a_reader}, {"interrupted", interrupt_a_reader},
-               {"blocked", block_in_rank},      {"inherited", inherit_the_mask}};
+    } all[] = {{"ranks", let_ranks_exchange},   {"main", let_main_exchange},     {"threads", let_threads_exchange},
+               {"yields", yield_until_it_runs}, {"cancelled", cancel_a_reader},  {"interrupted", interrupt_a_reader},
+               {"blocked", block_in_rank},      {"inherited", inherit_the_mask}, {"signalled", signal_a_rank}};
     witness_comity();
     const int is_alone = argc == 3 && strcmp(argv[2], "alone") == 0; // the regions' library, without the threads'
     if (threads_are_comitys() == is_alone) return 99;

@@ -20,6 +20,8 @@
 
 namespace comity::posix {
 
+__thread std::uint32_t handled_on_kernel_thread __attribute__((tls_model("initial-exec"))) = 0;
+
 namespace {
 
 COMITY_NEXT_SYMBOL next<int (*)(int, const struct sigaction *, struct sigaction *)> next_sigaction{
@@ -76,6 +78,7 @@ bool is_for_this_kernel_thread(const siginfo_t &info, const sys::interruption &i
 }
 
 void handle_here(siginfo_t info, const sys::interruption &i) {
+    ++handled_on_kernel_thread;
     const struct sigaction a = take_action(info.si_signo);
     sys::open_signals(i);
     if (a.sa_flags & SA_SIGINFO)

@@ -34,10 +34,11 @@ template <class Attempt> int look(const Attempt &attempt) {
         test_cancel();
         deliver_here();
         const std::uint32_t before = r ? r->handled : 0;
+        const call_of_rank here;
         timespec none{};
         const int found = attempt(&none);
         if (found != -1 || errno != EINTR) return found;
-        if (r ? r->handled != before : !runs_no_handlers()) return found;
+        if (r ? r->handled != before : !here.was_ended_for_nothing()) return found;
     }
 }
 

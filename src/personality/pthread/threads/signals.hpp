@@ -280,6 +280,8 @@ struct sigaction take_action(int signal) noexcept;
 // The signals of faults, and what nobody can catch, stay the kernel's.
 bool is_routed(int signal) noexcept;
 void act_by_default(int signal) noexcept;
+// How often what the kernel has brought was handled at once where it came, as on who has no receiver. In its own TLS.
+extern __thread std::uint32_t handled_on_kernel_thread __attribute__((tls_model("initial-exec")));
 // Does the kernel send it to who writes, or computes?
 constexpr bool is_of_who_causes_it(int signal) noexcept {
     return signal == SIGPIPE || signal == SIGXFSZ || signal == SIGPROF || signal == SIGVTALRM;

@@ -4,6 +4,7 @@
 
 #include "core/carrier.hpp"
 #include "core/displacement.hpp"
+#include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -77,19 +78,30 @@ template <class Attempt> timespec *limit_of(limited_call<Attempt> &c) noexcept {
     return &c.limit;
 }
 
-// A rank of a region, say, to which nobody sends a signal: what ends its call with EINTR was for Comity.
-inline bool runs_no_handlers() noexcept {
+// A rank of a region, say, on a hart or promoted.
+inline bool is_rank() noexcept {
     const core::context *c = core::current_context();
-    return c && !c->home && !receiver_here();
+    return c && (!c->home || core::is_promoted(c)) && !receiver_here();
 }
+
+// While one makes a call: what ends that with EINTR was for Comity, unless a handler of the program's has run there. Of
+// others nobody knows which have.
+class call_of_rank {
+public:
+    bool was_ended_for_nothing() const noexcept { return is_rank() && handled_on_kernel_thread == handled_; }
+
+private:
+    std::uint32_t handled_ = handled_on_kernel_thread;
+};
 
 // Makes the call of who has no receiver. Others than ranks are told of what has interrupted them, but for a move.
 template <class Call, class Result> void make_without_receiver(Call &call, Result &result, const manner &how) {
     for (const int error_before = errno;; errno = error_before) {
         (void)limit_of(call);
+        const call_of_rank here;
         result = call();
         const bool ended = result == -1 && errno == EINTR, has_moved = how.moving && how.moving->has_moved;
-        if (!ended || !(has_moved || runs_no_handlers())) return;
+        if (!ended || !(has_moved || here.was_ended_for_nothing())) return;
     }
 }
 

@@ -241,7 +241,7 @@ bool memory_may_be_missing() noexcept {
 signal_set first_mask(const wishes &w) noexcept {
     if (w.mask_given) return w.mask;
     if (const receiver *r = receiver_here()) return r->blocked.load(std::memory_order_relaxed);
-    const receiver *first = runs_no_handlers() ? first_receiver_if(first_thread_handle()) : nullptr;
+    const receiver *first = is_rank() ? first_receiver_if(first_thread_handle()) : nullptr;
     return sys::blocked_signals() | (first ? first->blocked.load(std::memory_order_relaxed) : 0);
 }
 
