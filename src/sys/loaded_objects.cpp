@@ -291,19 +291,38 @@ bool needs(const void *library, bool (*is_such)(const char *name)) noexcept {
     return some_name(m->l_ld, m->l_addr, DT_NEEDED, is_such);
 }
 
-bool some_object_needs(bool (*is_such)(const char *library)) noexcept {
-    return ::dl_iterate_phdr(
-               [](dl_phdr_info *object, std::size_t, void *argument) {
-                   const auto is_such = reinterpret_cast<bool (*)(const char *)>(argument);
-                   for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
-                       const auto &part = object->dlpi_phdr[i];
-                       if (part.p_type != PT_DYNAMIC) continue;
-                       const auto *entries = reinterpret_cast<const ElfW(Dyn) *>(object->dlpi_addr + part.p_vaddr);
-                       if (some_name(entries, object->dlpi_addr, DT_NEEDED, is_such)) return 1;
-                   }
-                   return 0;
+bool imports(const void *object, bool (*is_such)(const char *name)) noexcept {
+    const symbol_tables t = tables_of(*static_cast<const link_map *>(object));
+    if (!t.symbols || !t.names || !t.hash) return false;
+    const std::uint32_t first_hashed = t.hash[1]; // those that it defines itself
+    for (std::uint32_t i = 1; i < first_hashed; ++i)
+        if (t.symbols[i].st_shndx == SHN_UNDEF && is_such(t.names + t.symbols[i].st_name)) return true;
+    return false;
+}
+
+const void *program_object() noexcept { return _r_debug.r_map; }
+
+bool visit_objects(bool (*visit)(const void *object, void *argument), void *argument) noexcept {
+    struct visit_all {
+        bool (*visit)(const void *, void *);
+        void *argument;
+    } all{visit, argument};
+    return ::dl_iterate_phdr( // for its lock
+               [](dl_phdr_info *, std::size_t, void *argument) {
+                   const auto &all = *static_cast<const visit_all *>(argument);
+                   for (const link_map *m = _r_debug.r_map; m; m = m->l_next)
+                       if (all.visit(m, all.argument)) return 2;
+                   return 1;
                },
-               reinterpret_cast<void *>(is_such)) != 0;
+               &all) == 2;
+}
+
+bool some_object_needs(bool (*is_such)(const char *library)) noexcept {
+    return visit_objects(
+        [](const void *object, void *argument) {
+            return needs(object, reinterpret_cast<bool (*)(const char *)>(argument));
+        },
+        reinterpret_cast<void *>(is_such));
 }
 
 const void *last_loaded_if_all_came_with_program(const char *preloaded) noexcept {

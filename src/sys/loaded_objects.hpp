@@ -59,6 +59,16 @@ COMITY_SHARED const char *file_around(const void *address) noexcept;
 COMITY_SHARED bool is_called(const void *library, bool (*is_such)(const char *name)) noexcept;
 COMITY_SHARED bool needs(const void *library, bool (*is_such)(const char *name)) noexcept;
 
+// Does an object (as a library above, or the program) import such a symbol, by its name? Takes no lock.
+COMITY_SHARED bool imports(const void *object, bool (*is_such)(const char *name)) noexcept;
+
+// The program's own.
+COMITY_SHARED const void *program_object() noexcept;
+
+// Calls visit(object) for the program, then for each loaded library, until that returns true. Has the dynamic linker's
+// lock meanwhile.
+COMITY_SHARED bool visit_objects(bool (*visit)(const void *object, void *argument), void *argument) noexcept;
+
 // Does a loaded object name such a library among those that it is linked with (DT_NEEDED)? Takes the dynamic linker's
 // lock.
 COMITY_SHARED bool some_object_needs(bool (*is_such)(const char *library)) noexcept;

@@ -79,11 +79,10 @@ program_report examine_program(const std::string &name) {
     note_interpreter(elf, report);
     if (!report.obstacle.empty()) return report;
     const bool is_known = report.notes.empty(); // what it loads while it runs is not
-    report.notes.emplace_back(whose_threads(served));
+    report.notes.push_back(whose_threads(elf, served));
     if (is_known && !served && std::ranges::none_of(report.runtimes, is_served))
         report.notes.emplace_back(
-            "none of its libraries is served: without --posix `comity run` changes nothing, unless "
-            "the program loads others");
+            "none of its libraries is served: `comity run` changes nothing, unless the program loads others");
     return report;
 }
 
@@ -97,10 +96,11 @@ program_report examine_running(long pid) {
     report.threads = process.threads;
     report.affinity = process.affinity;
     report.is_under_comity = has_library(process.libraries, "libcomity.so");
-    const bool on_harts = has_library(process.libraries, "libcomity_threads.so"),
+    const bool has_threads = has_library(process.libraries, "libcomity_threads.so"),
                are_kernels = has_library(process.libraries, "libcomity_pthread.so");
-    report.runtimes =
-        find_runtimes(process.libraries, on_harts || (!are_kernels && serves_threads(report.path, process.libraries)));
+    const bool is_asked_for = has_threads && (!process.is_run || process.posix == "on" || process.posix == "1");
+    report.runtimes = find_runtimes(process.libraries,
+                                    is_asked_for || (!are_kernels && serves_threads(report.path, process.libraries)));
     return report;
 }
 

@@ -182,6 +182,11 @@ process_report examine_process(long pid) {
     report.libraries.push_back({report.program, folder + "/exe"});
     report.threads = count_threads(folder);
     report.affinity = sys::count_affinity(static_cast<int>(pid));
+    std::ifstream environment(folder + "/environ");
+    for (std::string variable; std::getline(environment, variable, '\0');) {
+        if (variable == "COMITY_RUN=1") report.is_run = true;
+        if (variable.starts_with("COMITY_POSIX=")) report.posix = variable.substr(variable.find('=') + 1);
+    }
     // ADDRESSES RIGHTS OFFSET DEVICE INODE PATH; the path is the process' own view, which /proc/PID/root translates.
     std::set<std::string> seen{report.program};
     for (std::string line; std::getline(maps, line);) {

@@ -22,6 +22,8 @@ struct process_report {
     std::vector<library> libraries; // with the program's file first
     long threads = 0;
     unsigned affinity = 0;
+    bool is_run = false; // by `comity run`, or by what that has started
+    std::string posix;   // COMITY_POSIX, as it was started
 };
 process_report examine_process(long pid);
 

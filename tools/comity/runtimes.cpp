@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "elf_file.hpp"
+#include "personality/pthread/served_programs.hpp"
 
 namespace comity::cli {
 namespace {
@@ -98,47 +101,39 @@ std::optional<runtime> recognise_others(const candidate &c) {
     return {};
 }
 
-// Libraries in which every program's threads begin, and Comity's own.
-bool is_base_library(const std::string &file) {
-    constexpr const char *names[] = {"libc.so", "libc-",     "libpthread", "libstdc++", "ld-linux", "libgcc_s",
-                                     "libc++",  "libcomity", "libdl",      "librt",     "libm.so"};
-    return std::ranges::any_of(names, [&](const char *name) { return begins_with(file, name); });
+bool some_symbol(const std::unordered_set<std::string> &symbols, bool (*is_such)(const char *)) {
+    return std::ranges::any_of(symbols, [=](const std::string &s) { return is_such(s.c_str()); });
 }
 
-// Libraries with which a program's threads have to share the cores.
-bool is_parallel(const std::string &file) {
-    constexpr const char *starts[] = {"libgomp",           "libomp.",           "libiomp5.",        "libopenblas",
-                                      "libscipy_openblas", "libflexiblas",      "libmkl_",          "libblis",
-                                      "libarmpl",          "libatlas",          "libsatlas",        "libtatlas",
-                                      "libblas",           "libcblas",          "liblapack",        "libtorch",
-                                      "libfftw3_threads",  "libfftw3f_threads", "libfftw3l_threads"};
-    return std::ranges::any_of(starts, [&](const char *start) { return begins_with(file, start); });
-}
+// What the loader would load with the program.
+struct files {
+    const std::string &program;
+    const std::vector<library> &libraries;
 
-// Programs that load libraries which compute in parallel while they run; and programs that make threads, but are mostly
-// there to start others, to which what is decided for them applies.
-constexpr const char *interpreters[] = {"python", "pypy", "ipython", "jupyter", "Rscript", "julia", "octave"};
-constexpr const char *launchers[] = {"mpirun", "mpiexec", "orterun", "prterun", "srun", "perf", "gdb", "ctest"};
-
-bool makes_threads(const elf_symbols &symbols) {
-    constexpr const char *cpp_thread =
-        "_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE";
-    return std::ranges::any_of(std::initializer_list<const char *>{"pthread_create", cpp_thread, "thrd_create"},
-                               [&](const char *name) { return symbols.imported.contains(name); });
-}
-// Who places his threads himself has kernel threads in mind.
-bool binds_threads(const elf_symbols &symbols) {
-    return symbols.imported.contains("pthread_setaffinity_np") || symbols.imported.contains("sched_setaffinity");
-}
-bool makes_threads(const library &lib) {
-    return !is_base_library(file_name(lib.name)) && makes_threads(read_elf_symbols(lib.path));
-}
+    template <class Is> bool some(Is is_such) const {
+        return std::ranges::any_of(
+            libraries, [&](const library &l) { return !posix::is_base_library(file_name(l.name)) && is_such(l.path); });
+    }
+    bool program_imports(bool (*is_such)(const char *)) const {
+        return some_symbol(read_elf_symbols(program).imported, is_such);
+    }
+    bool some_needs(bool (*is_such)(const char *)) const {
+        return some([=](const std::string &path) {
+            const auto head = read_elf_head(path);
+            return head && std::ranges::any_of(head->needed, [=](auto &name) { return is_such(name.c_str()); });
+        });
+    }
+    bool some_imports(bool (*is_such)(const char *)) const {
+        return some([=](const std::string &path) { return some_symbol(read_elf_symbols(path).imported, is_such); });
+    }
+};
 
 // Not a runtime, but code that uses one or makes threads by itself.
 std::optional<runtime> recognise_user(const candidate &c) {
     if (c.uses_llvm_openmp()) return make("OpenMP code compiled by clang or Intel", verdict::served, by_llvm_drop_in);
     if (c.uses_gcc_openmp()) return make("OpenMP code compiled by gcc", verdict::served, by_drop_in);
-    if (makes_threads(c.symbols)) return make("can make threads of its own", verdict::adopted, own_pool);
+    if (some_symbol(c.symbols.imported, posix::makes_threads))
+        return make("can make threads of its own", verdict::adopted, own_pool);
     return {};
 }
 
@@ -155,22 +150,21 @@ const char *whose_threads(bool served) {
                   : "threads of the program's own are the kernel's (`comity run --posix`: run on the harts)";
 }
 
-bool is_known_by_others(const std::string &program) {
-    const std::string name = file_name(program);
-    const auto begins_so = [&](const char *start) { return begins_with(name, start); };
-    return name == "R" || std::ranges::any_of(interpreters, begins_so) || std::ranges::any_of(launchers, begins_so);
+std::string whose_threads(const std::string &program, bool served) {
+    const elf_symbols symbols = read_elf_symbols(program);
+    for (const auto &runtime : posix::runtimes_with_own_stacks)
+        if (symbols.exported.contains(runtime.exports))
+            return fmt::format(
+                "threads of the program's own are the kernel's, also with `comity run --posix`: {} runtime "
+                "has stacks of its own, which signals of Comity's would damage",
+                runtime.name);
+    return whose_threads(served);
 }
 
+bool is_known_by_others(const std::string &program) { return posix::is_known_by_others(file_name(program)); }
+
 bool serves_threads(const std::string &program, const std::vector<library> &libraries) {
-    if (is_known_by_others(program)) return true;
-    if (const elf_symbols symbols = read_elf_symbols(program); binds_threads(symbols) && makes_threads(symbols))
-        return false;
-    for (const library &lib : libraries) {
-        if (is_base_library(file_name(lib.name))) continue;
-        const auto head = read_elf_head(lib.path);
-        if (head && std::ranges::any_of(head->needed, is_parallel)) return true;
-    }
-    return std::ranges::none_of(libraries, [](const library &lib) { return makes_threads(lib); });
+    return posix::serves_threads(file_name(program), files{program, libraries});
 }
 
 bool serves_threads(const std::string &program) {
@@ -182,7 +176,7 @@ std::vector<runtime> find_runtimes(const std::vector<library> &libraries, bool s
     for (const library &lib : libraries) {
         const std::string shown = lib.name.find('/') != std::string::npos || lib.path.empty() ? lib.name : lib.path;
         const std::string file = file_name(shown);
-        if (is_base_library(file)) continue;
+        if (posix::is_base_library(file)) continue;
         const auto head = read_elf_head(lib.path);
         if (!head || !head->is_native) continue;
         const elf_symbols symbols = read_elf_symbols(lib.path);

@@ -27,7 +27,9 @@ struct runtime {
 // itself.
 bool serves_threads(const std::string &program, const std::vector<library> &libraries);
 bool serves_threads(const std::string &program); // those that the loader would load
-const char *whose_threads(bool served);          // the same for people
+// The same for people, of whichever program, or of this one.
+const char *whose_threads(bool served);
+std::string whose_threads(const std::string &program, bool served);
 // Is it one whose files tell little: an interpreter for programs that compute in parallel, or one that starts others?
 bool is_known_by_others(const std::string &program);
 

@@ -267,8 +267,10 @@ class processes(doctor_case):
         gomp = self.build("libgomp.so.1", "int GOMP_parallel;", "-Wl,--no-as-needed", openmp, "-shared", "-fPIC", f"-Wl,-rpath,{self.folder}")
         threads = self.build("libcomity_threads.so", "int comity_threads;", "-shared", "-fPIC")
         kernels = self.build("libcomity_pthread.so", "int comity_pthread;", "-shared", "-fPIC")
-        for preload, verdict in (([core, gomp], "adopted"), ([core, gomp, kernels], "adopted"), ([core, gomp, threads], "served")):
-            with subprocess.Popen([program], stdin=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": ":".join(preload)}) as process:
+        run, asked_for = {"COMITY_RUN": "1"}, {"COMITY_RUN": "1", "COMITY_POSIX": "on"}
+        for preload, variables, verdict in (([core, gomp], {}, "adopted"), ([core, gomp, kernels], {}, "adopted"), ([core, gomp, threads], {}, "served"),
+                                            ([core, gomp, threads], run, "adopted"), ([core, gomp, threads], asked_for, "served")):
+            with subprocess.Popen([program], stdin=subprocess.PIPE, env={**os.environ, **variables, "LD_PRELOAD": ":".join(preload)}) as process:
                 while b"libpool" not in read(f"/proc/{process.pid}/maps"):
                     pass
                 found = self.examine("--pid", str(process.pid))["program"]

@@ -1,6 +1,7 @@
-// A program that carries Go's note and does what Go's runtime does: a thread sets its signal stack past the C library,
-// and is interrupted in code that has no room for a frame, with SIGURG by the kernel's number. The first thread waits
-// at a semaphore, as Python does that loads a library of Go's. usage: as_go_does; exits with 0 if all is well
+// A program that carries Go's note (or, AS_ERLANG_DOES, exports what Erlang's does) and does what Go's runtime does: a
+// thread sets its signal stack past the C library, and is interrupted in code that has no room for a frame, with SIGURG
+// by the kernel's number. The first thread waits at a semaphore, as Python does that loads a library of Go's. usage:
+// as_go_does; exits with 0 if all is well
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,11 +12,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef AS_ERLANG_DOES
+__attribute__((visibility("default"))) void *enif_priv_data(void);
+void *enif_priv_data(void) { return NULL; }
+#else
 __asm__(".pushsection .note.go.buildid, \"a\", %note\n"
         ".balign 4\n"
         ".long 4, 4, 4\n"
         ".ascii \"Go\\0\\0test\"\n"
         ".popsection\n");
+#endif
 
 enum { enough = 200 };
 static _Thread_local char stack[64 << 10];

@@ -35,8 +35,12 @@ public:
     void end_inheritance() noexcept {
         if (!is_served()) kind_ &= ~inherits;
     }
-    // Kinds that the C library serves: robust ones, those with a priority ceiling, and those shared between processes.
-    bool is_served() const noexcept { return (kind_ & ~(types | elision | inherits)) == 0; }
+    // By us. Kinds that the C library serves: robust ones, those with a priority ceiling, and those shared between
+    // processes; and where it has the threads, all that are not plain: programs find its ids in them.
+    bool is_served() const noexcept {
+        return (kind_ & ~(types | elision | inherits)) == 0 && (is_plain() || !is_aside);
+    }
+    bool is_plain() const noexcept { return (kind_ & ~(elision | inherits)) == 0; }
 
 private:
     static constexpr std::uint32_t free = 0, held = 1, contended = 2; // contended: somebody may wait
@@ -77,8 +81,9 @@ void note_known_owner() noexcept;
 // Null: the C library serves it.
 inline mutex *mutex_in(pthread_mutex_t *m) noexcept {
     mutex &own = in<mutex>(m);
-    if (own.is_served()) [[likely]]
+    if (own.is_plain()) [[likely]]
         return &own;
+    if (own.is_served()) return &own;
     if (own.is_robust() || own.has_owner()) [[unlikely]]
         note_known_owner();
     return nullptr;

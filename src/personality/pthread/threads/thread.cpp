@@ -62,6 +62,7 @@ std::atomic<std::uint32_t> &tellers_of(const thread *t) noexcept {
 
 __attribute__((constructor(handlers_of_threads))) void at_load() noexcept {
     sys::find_all_next();
+    decide_whether_aside();
     const auto in_child = [] {
         memory_lock.unlock();
         for (std::atomic<std::uint32_t> &n : tellers) n.store(0, std::memory_order_relaxed); // they are not there
@@ -454,6 +455,14 @@ using comity::posix::thread;
 
 COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, void *(*fn)(void *), void *arg) noexcept {
     pay();
+    if (!next_self.known()) { // a library whose constructor runs before at_load
+        comity::sys::find_all_next();
+        decide_whether_aside();
+    }
+    if (is_aside) {
+        say_that_aside();
+        return next_create.get()(out, a, fn, arg);
+    }
     const wishes w = wishes_of(a);
     const bool in_go = brings_go(fn);
     if (w.own_kernel_thread || in_go) {
@@ -463,7 +472,6 @@ COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, vo
         return next_create.get()(out, a, fn, arg);
     }
     say_once(said_ours, "threads run on Comity's harts");
-    if (!next_self.known()) comity::sys::find_all_next(); // a library whose constructor runs before at_load
     thread *t = take_memory();
     if (!t) return EAGAIN;
     t->fn = fn;

@@ -91,6 +91,13 @@ void note_real_time() noexcept;
 // threads and signals are the C library's. Is it there? Any thread.
 bool has_go() noexcept;
 
+// Are threads and signals the C library's in this process, from its begin: because nothing in it has to share the cores
+// with threads, or because its runtime could not bear that they were Comity's? Objects serve such threads as any that
+// have no hart. Decided as the drop-in is loaded, or at the first thread's creation.
+extern bool is_aside __attribute__((visibility("hidden")));
+void decide_whether_aside() noexcept;
+void say_that_aside() noexcept; // once, at a thread's creation, where somebody may wonder
+
 // Calls visit(thread) for all that have not ended until it returns true.
 bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept;
 

@@ -1,0 +1,76 @@
+#include "personality/pthread/served_programs.hpp"
+#include "personality/pthread/threads/thread.hpp"
+#include "sys/loaded_objects.hpp"
+#include "sys/message.hpp"
+#include "sys/options.hpp"
+
+#include <atomic>
+#include <climits>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace comity::posix {
+
+bool is_aside = false;
+
+namespace {
+
+const char *runtime = nullptr; // one with stacks of its own
+
+using name_test = bool (*)(const char *name);
+
+bool is_base(const void *object) noexcept { return sys::is_called(object, [](const char *n) { return is_base_library(n); }); }
+
+// What the dynamic linker has loaded with the program.
+struct loaded {
+    static bool some(bool (*is_such)(const void *object, void *test), name_test test) noexcept {
+        return sys::visit_objects(is_such, reinterpret_cast<void *>(test));
+    }
+    static name_test test_of(void *argument) noexcept { return reinterpret_cast<name_test>(argument); }
+
+    bool program_imports(name_test test) const noexcept { return sys::imports(sys::program_object(), test); }
+    bool some_needs(name_test test) const noexcept {
+        return some([](const void *o, void *t) { return !is_base(o) && sys::needs(o, test_of(t)); }, test);
+    }
+    bool some_imports(name_test test) const noexcept {
+        return some([](const void *o, void *t) { return !is_base(o) && sys::imports(o, test_of(t)); }, test);
+    }
+};
+
+// Its name in its folder; empty: that cannot be seen.
+std::string_view program_file() noexcept {
+    static char path[PATH_MAX];
+    const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
+    const char *const end = path + (n > 0 ? n : 0), *begin = end;
+    while (begin != path && begin[-1] != '/') --begin;
+    return {begin, end};
+}
+
+} // namespace
+
+// `comity run` has decided for the program that it starts; that holds there, but says nothing of programs which that
+// starts in turn.
+void decide_whether_aside() noexcept {
+    for (const runtime_with_own_stacks &r : runtimes_with_own_stacks)
+        if (sys::definition_in(sys::program_object(), r.exports)) runtime = r.name;
+    const sys::options &o = sys::get_options();
+    const bool is_automatic = o.run && o.posix == sys::posix_choice::automatic;
+    is_aside = runtime || (is_automatic && !serves_threads(program_file(), loaded{}));
+}
+
+void say_that_aside() noexcept {
+    const sys::options &o = sys::get_options();
+    if (!o.verbose && !(runtime && o.posix == sys::posix_choice::on)) return;
+    static std::atomic<bool> said{false};
+    if (said.exchange(true, std::memory_order_relaxed)) return;
+    if (runtime)
+        sys::warn("pthread_create: threads stay the kernel's: %s runtime has stacks of its own, on which a signal of "
+                  "Comity's would damage them",
+                  runtime);
+    else
+        sys::warn("pthread_create: threads stay the kernel's: the program has no library that computes in parallel "
+                  "(`comity run --posix`: they run on the harts)");
+}
+
+} // namespace comity::posix
