@@ -26,6 +26,7 @@ namespace comity::sys {
 
 __thread bool comity_writes_in_parts = false;
 __thread moving_call *comity_moving_call = nullptr;
+__thread std::uint32_t comity_interruptions = 0;
 
 namespace {
 
@@ -65,6 +66,7 @@ void find_sanitizer() noexcept {
     const interruption i = interruption_at(frame);
     const bool is_ours = has_mark(*info);
     if (is_ours || says_nothing(*info)) {
+        ++comity_interruptions;
         if (sanitized && is_ours && sanitizers_code.contains(i.pc)) return;
         const auto other = other_handler.load(std::memory_order_relaxed);
         // The first may have moved the thread, and set its call to begin anew: what came for it meanwhile ends that.

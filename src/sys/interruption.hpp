@@ -77,6 +77,10 @@ struct moving_call {
 extern "C" {
 extern COMITY_SHARED __thread moving_call *comity_moving_call __attribute__((tls_model("initial-exec")));
 }
+// How often a call of the thread's may have been ended for Comity. Its own; in its TLS.
+extern "C" {
+extern COMITY_SHARED __thread std::uint32_t comity_interruptions __attribute__((tls_model("initial-exec")));
+}
 // In a handler, before and after its thread is moved.
 void begin_move() noexcept;
 void end_move(const interruption &i) noexcept;

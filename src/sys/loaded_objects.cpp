@@ -291,12 +291,43 @@ bool needs(const void *library, bool (*is_such)(const char *name)) noexcept {
     return some_name(m->l_ld, m->l_addr, DT_NEEDED, is_such);
 }
 
+// By its relocations: the tables of symbols do not say how long they are where nothing is exported.
 bool imports(const void *object, bool (*is_such)(const char *name)) noexcept {
-    const symbol_tables t = tables_of(*static_cast<const link_map *>(object));
-    if (!t.symbols || !t.names || !t.hash) return false;
-    const std::uint32_t first_hashed = t.hash[1]; // those that it defines itself
-    for (std::uint32_t i = 1; i < first_hashed; ++i)
-        if (t.symbols[i].st_shndx == SHN_UNDEF && is_such(t.names + t.symbols[i].st_name)) return true;
+    const auto &m = *static_cast<const link_map *>(object);
+    const symbol_tables t = tables_of(m);
+    if (!t.symbols || !t.names) return false;
+    struct table {
+        const ElfW(Rela) *first = nullptr;
+        std::size_t bytes = 0, without_symbols = 0;
+    } calls, others;
+    for (const auto *d = m.l_ld; d->d_tag != DT_NULL; ++d) {
+        const auto *at =
+            reinterpret_cast<const ElfW(Rela) *>(d->d_un.d_ptr < m.l_addr ? d->d_un.d_ptr + m.l_addr : d->d_un.d_ptr);
+        switch (d->d_tag) {
+        case DT_JMPREL:
+            calls.first = at;
+            break;
+        case DT_PLTRELSZ:
+            calls.bytes = d->d_un.d_val;
+            break;
+        case DT_RELA:
+            others.first = at;
+            break;
+        case DT_RELASZ:
+            others.bytes = d->d_un.d_val;
+            break;
+        case DT_RELACOUNT:
+            others.without_symbols = d->d_un.d_val;
+            break;
+        default:
+            break;
+        }
+    }
+    for (const table &r : {calls, others})
+        for (std::size_t i = r.without_symbols; r.first && i < r.bytes / sizeof *r.first; ++i) {
+            const ElfW(Sym) &s = t.symbols[r.first[i].r_info >> 32]; // ELF64_R_SYM
+            if (s.st_shndx == SHN_UNDEF && s.st_name != 0 && is_such(t.names + s.st_name)) return true;
+        }
     return false;
 }
 

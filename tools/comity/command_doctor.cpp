@@ -82,7 +82,8 @@ program_report examine_program(const std::string &name) {
     report.notes.push_back(whose_threads(elf, served));
     if (is_known && !served && std::ranges::none_of(report.runtimes, is_served))
         report.notes.emplace_back(
-            "none of its libraries is served: `comity run` changes nothing, unless the program loads others");
+            "none of its libraries is served: `comity run` changes nothing, unless the program loads others or starts "
+            "programs");
     return report;
 }
 
@@ -98,7 +99,8 @@ program_report examine_running(long pid) {
     report.is_under_comity = has_library(process.libraries, "libcomity.so");
     const bool has_threads = has_library(process.libraries, "libcomity_threads.so"),
                are_kernels = has_library(process.libraries, "libcomity_pthread.so");
-    const bool is_asked_for = has_threads && (!process.is_run || process.posix == "on" || process.posix == "1");
+    const bool is_asked_for = has_threads && !has_own_stacks(report.path) &&
+                              (!process.is_run || process.posix == "on" || process.posix == "1");
     report.runtimes = find_runtimes(process.libraries,
                                     is_asked_for || (!are_kernels && serves_threads(report.path, process.libraries)));
     return report;

@@ -167,6 +167,19 @@ private:
         return count_by_gnu_hash();
     }
 
+    // Of a file that exports nothing it says no more; all that it imports is named by relocations.
+    std::uint64_t count_by_relocations() const {
+        std::uint64_t count = 0;
+        for (const auto &[table, size] : {std::pair{DT_JMPREL, DT_PLTRELSZ}, std::pair{DT_RELA, DT_RELASZ}}) {
+            std::uint64_t offset = 0;
+            std::vector<Elf64_Rela> all;
+            if (!offset_of(value(table), offset) || !file_.read_table(all, value(size) / sizeof(Elf64_Rela), offset))
+                continue;
+            for (const Elf64_Rela &r : all) count = std::max(count, std::uint64_t{ELF64_R_SYM(r.r_info)} + 1);
+        }
+        return count;
+    }
+
     // Header, bloom filter (64-bit words), buckets, chains: the last chain's end is the last symbol. A chain's element
     // with its lowest bit set is its last.
     std::uint64_t count_by_gnu_hash() const {
@@ -177,9 +190,9 @@ private:
         if (!offset_of(value(DT_GNU_HASH), offset) || !file_.read(&header, sizeof header, offset)) return 0;
         const std::uint64_t buckets_at = offset + sizeof header + std::uint64_t{header.bloom_words} * 8;
         std::vector<std::uint32_t> buckets;
-        if (!file_.read_table(buckets, header.buckets, buckets_at) || buckets.empty()) return header.first_symbol;
+        if (!file_.read_table(buckets, header.buckets, buckets_at) || buckets.empty()) return count_by_relocations();
         std::uint64_t last = *std::max_element(buckets.begin(), buckets.end());
-        if (last < header.first_symbol) return header.first_symbol; // nothing is exported
+        if (last < header.first_symbol) return count_by_relocations(); // nothing is exported
         const std::uint64_t chains_at = buckets_at + std::uint64_t{header.buckets} * 4;
         for (;; ++last) {
             std::uint32_t element = 0;

@@ -1,6 +1,7 @@
 #include "runtimes.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
@@ -150,21 +151,35 @@ const char *whose_threads(bool served) {
                   : "threads of the program's own are the kernel's (`comity run --posix`: run on the harts)";
 }
 
-std::string whose_threads(const std::string &program, bool served) {
+static const char *runtime_with_own_stacks(const std::string &program) {
     const elf_symbols symbols = read_elf_symbols(program);
     for (const auto &runtime : posix::runtimes_with_own_stacks)
-        if (symbols.exported.contains(runtime.exports))
-            return fmt::format(
-                "threads of the program's own are the kernel's, also with `comity run --posix`: {} runtime "
-                "has stacks of its own, which signals of Comity's would damage",
-                runtime.name);
+        if (symbols.exported.contains(runtime.exports)) return runtime.name;
+    return nullptr;
+}
+
+bool has_own_stacks(const std::string &program) { return runtime_with_own_stacks(program); }
+
+std::string whose_threads(const std::string &program, bool served) {
+    if (const char *runtime = runtime_with_own_stacks(program))
+        return fmt::format(
+            "threads of the program's own are the kernel's, also with `comity run --posix`: {} runtime has "
+            "stacks of its own, which signals of Comity's would damage",
+            runtime);
     return whose_threads(served);
 }
 
-bool is_known_by_others(const std::string &program) { return posix::is_known_by_others(file_name(program)); }
+// As the kernel names it to the process: links lead to another name.
+static std::string real_name(const std::string &program) {
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::canonical(program, error);
+    return error ? file_name(program) : real.filename().string();
+}
+
+bool is_known_by_others(const std::string &program) { return posix::is_known_by_others(real_name(program)); }
 
 bool serves_threads(const std::string &program, const std::vector<library> &libraries) {
-    return posix::serves_threads(file_name(program), files{program, libraries});
+    return posix::serves_threads(real_name(program), files{program, libraries});
 }
 
 bool serves_threads(const std::string &program) {

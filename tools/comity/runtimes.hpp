@@ -30,6 +30,8 @@ bool serves_threads(const std::string &program); // those that the loader would 
 // The same for people, of whichever program, or of this one.
 const char *whose_threads(bool served);
 std::string whose_threads(const std::string &program, bool served);
+// Has it a runtime whose threads Comity never serves?
+bool has_own_stacks(const std::string &program);
 // Is it one whose files tell little: an interpreter for programs that compute in parallel, or one that starts others?
 bool is_known_by_others(const std::string &program);
 

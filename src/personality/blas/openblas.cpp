@@ -136,7 +136,9 @@ void openblas::thread_is_made(const void *caller, const void *argument) noexcept
         if (!o) {
             static std::atomic<bool> said{false};
             if (sys::get_options().verbose && !said.exchange(true, std::memory_order_relaxed))
-                sys::warn("OpenBLAS %s keeps its own threads: it has no threads callback", found.path());
+                sys::warn(
+                    "OpenBLAS %s keeps its pool, whose threads are as the program's own: it has no threads callback",
+                    found.path());
             return;
         }
     }

@@ -15,8 +15,10 @@ inline bool begins_as_one(std::string_view name, std::initializer_list<std::stri
 // By a program's file name: does it load libraries that compute in parallel while it runs? Or does it make threads, but
 // is mostly there to start others?
 inline bool is_known_by_others(std::string_view program) noexcept {
-    return program == "R" || begins_as_one(program, {"python", "pypy", "ipython", "jupyter", "Rscript", "julia", "octave"}) ||
-           begins_as_one(program, {"mpirun", "mpiexec", "orterun", "prterun", "srun", "perf", "gdb", "ctest"});
+    return program == "R" ||
+           begins_as_one(program, {"python", "pypy", "ipython", "jupyter", "Rscript", "julia", "octave"}) ||
+           begins_as_one(program, {"mpirun", "mpiexec", "orterun", "prterun", "srun", "perf", "gdb", "ctest", "find",
+                                   "strace", "ltrace"});
 }
 
 // By a library's file name: is it one in which every program's threads begin, or Comity's own?
@@ -27,10 +29,10 @@ inline bool is_base_library(std::string_view file) noexcept {
 
 // Is it one with which a program's threads have to share the cores?
 inline bool computes_in_parallel(const char *library) noexcept {
-    return begins_as_one(library, {"libgomp", "libomp.", "libiomp5.", "libopenblas", "libscipy_openblas", "libflexiblas",
-                                   "libmkl_", "libblis", "libarmpl", "libatlas", "libsatlas", "libtatlas", "libblas",
-                                   "libcblas", "liblapack", "libtorch", "libfftw3_threads", "libfftw3f_threads",
-                                   "libfftw3l_threads"});
+    return begins_as_one(library,
+                         {"libgomp", "libomp.", "libiomp5.", "libopenblas", "libscipy_openblas", "libflexiblas",
+                          "libmkl_", "libblis", "libarmpl", "libatlas", "libsatlas", "libtatlas", "libblas", "libcblas",
+                          "liblapack", "libtorch", "libfftw3_threads", "libfftw3f_threads", "libfftw3l_threads"});
 }
 
 // By what an object imports: does it make threads? Does it place them itself, having kernel threads in mind?

@@ -1,5 +1,6 @@
 // Ranks, and threads that ranks have created, sleep in calls.
-// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|blocked|inherited|signalled [alone]
+// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|blocked|inherited|signalled|signalled_first
+// [alone]
 #include "check.h"
 #include <errno.h>
 #include <omp.h>
@@ -242,10 +243,10 @@ static void inherit_the_mask(void) {
 
 // ---- A rank whose hart a thread has taken in a call: a handler that has run there ends that.
 
-static void signal_a_rank(void) {
+static void signal_rank(int creates) {
     struct sigaction a = {.sa_handler = handle}; // without SA_RESTART
     sigaction(SIGUSR1, &a, NULL);
-    create_in_rank();
+    if (creates) create_in_rank();
     pthread_t sleeper;
     atomic_int sleeps = 0;
 #pragma omp parallel num_threads(2)
@@ -262,20 +263,25 @@ static void signal_a_rank(void) {
             while (!sleeps)
                 ;
             for (; sleeps > 0; usleep(20000)) {
-                pthread_join(create(nothing, NULL), NULL);
+                if (creates) pthread_join(create(nothing, NULL), NULL);
                 CHECK_EQUAL(pthread_kill(sleeper, SIGUSR1), 0);
             }
         }
     }
 }
 
+static void signal_a_rank(void) { signal_rank(1); }
+static void signal_before_threads(void) { signal_rank(0); } // then the kernel calls the handler
+
 int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"ranks", let_ranks_exchange},   {"main", let_main_exchange},     {"threads", let_threads_exchange},
-               {"yields", yield_until_it_runs}, {"cancelled", cancel_a_reader},  {"interrupted", interrupt_a_reader},
-               {"blocked", block_in_rank},      {"inherited", inherit_the_mask}, {"signalled", signal_a_rank}};
+    } all[] = {{"ranks", let_ranks_exchange},     {"main", let_main_exchange},
+               {"threads", let_threads_exchange}, {"yields", yield_until_it_runs},
+               {"cancelled", cancel_a_reader},    {"interrupted", interrupt_a_reader},
+               {"blocked", block_in_rank},        {"inherited", inherit_the_mask},
+               {"signalled", signal_a_rank},      {"signalled_first", signal_before_threads}};
     witness_comity();
     const int is_alone = argc == 3 && strcmp(argv[2], "alone") == 0; // the regions' library, without the threads'
     if (threads_are_comitys() == is_alone) return 99;

@@ -85,7 +85,7 @@ COMITY_INTERPOSED int pthread_barrier_init(pthread_barrier_t *b, const pthread_b
     int shared = PTHREAD_PROCESS_PRIVATE;
     if (a) pthread_barrierattr_getpshared(a, &shared);
     if (const int error = next_init.get()(b, a, n)) return error;
-    shared == PTHREAD_PROCESS_PRIVATE ? in<barrier>(b).make(n) : in<barrier>(b).make_the_c_librarys();
+    shared == PTHREAD_PROCESS_PRIVATE && !is_aside() ? in<barrier>(b).make(n) : in<barrier>(b).make_the_c_librarys();
     return 0;
 }
 COMITY_INTERPOSED int pthread_barrier_wait(pthread_barrier_t *b) noexcept {

@@ -68,7 +68,9 @@ private:
 static_assert(sizeof(waiting_room) <= sizeof(condition)); // what c_library has made sure of
 
 // Null: the C library serves it, being shared between processes.
-waiting_room *ours(pthread_cond_t *c) noexcept { return c_library::is_private(c) ? &in<waiting_room>(c) : nullptr; }
+waiting_room *ours(pthread_cond_t *c) noexcept {
+    return !is_aside() && c_library::is_private(c) ? &in<waiting_room>(c) : nullptr;
+}
 
 // The C library would look for its own mutex in the bytes of ours.
 void refuse_mixed(pthread_mutex_t *m) noexcept {

@@ -98,6 +98,7 @@ void on_arrival(int, siginfo_t *info, void *frame) {
     if (is_of_abort(*info) || (!is_routed_on && !is_of_who_causes_it(info->si_signo))) return handle_here(*info, i);
     if (on_arrival_in_program(i, *info)) return;
     if (is_for_this_kernel_thread(*info, i) || !is_routed_on) return handle_here(*info, i);
+    ++sys::comity_interruptions; // it is another's
     note_arrival(*info);
     ring();
 }

@@ -130,6 +130,7 @@ int mutex::unlock_by_owner() noexcept {
 
 } // namespace comity::posix
 
+using comity::posix::in;
 using comity::posix::mutex;
 using comity::posix::mutex_in;
 
@@ -147,6 +148,8 @@ COMITY_INTERPOSED int clocklock_mutex(pthread_mutex_t *m, clockid_t clock,
 COMITY_INTERPOSED int timedlock_mutex(pthread_mutex_t *m, const timespec *deadline) __asm__("pthread_mutex_timedlock");
 
 int lock_mutex(pthread_mutex_t *m) {
+    if (in<mutex>(m).lock_if_plain()) [[likely]]
+        return 0;
     mutex *own = mutex_in(m);
     if (!own) return comity::posix::lock_shared(m, [m] { return comity::posix::next_lock.get()(m); });
     return own->lock(mutex::at_request::ends);
@@ -156,6 +159,8 @@ COMITY_INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *m) noexcept {
     return comity::posix::after_look(own ? own->try_lock() : comity::posix::next_trylock.get()(m));
 }
 COMITY_INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *m) noexcept {
+    if (in<mutex>(m).unlock_if_plain()) [[likely]]
+        return 0;
     mutex *own = mutex_in(m);
     return own ? own->unlock() : comity::posix::unlock_shared(m);
 }

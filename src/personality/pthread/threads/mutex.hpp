@@ -36,11 +36,14 @@ public:
         if (!is_served()) kind_ &= ~inherits;
     }
     // By us. Kinds that the C library serves: robust ones, those with a priority ceiling, and those shared between
-    // processes; and where it has the threads, all that are not plain: programs find its ids in them.
-    bool is_served() const noexcept {
-        return (kind_ & ~(types | elision | inherits)) == 0 && (is_plain() || !is_aside);
+    // processes.
+    bool is_served() const noexcept { return (kind_ & ~(types | elision | inherits)) == 0 && !is_aside(); }
+    // Served, and without an owner to be known. By one test: as most are.
+    bool is_plain() const noexcept {
+        return ((kind_ | side.load(std::memory_order_relaxed)) & ~(elision | inherits)) == 0;
     }
-    bool is_plain() const noexcept { return (kind_ & ~(elision | inherits)) == 0; }
+    bool lock_if_plain() noexcept { return is_plain() && take(); }
+    bool unlock_if_plain() noexcept { return is_plain() && (leave(), true); }
 
 private:
     static constexpr std::uint32_t free = 0, held = 1, contended = 2; // contended: somebody may wait

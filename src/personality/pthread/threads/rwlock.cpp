@@ -119,7 +119,7 @@ private:
 // Null: the C library serves it.
 rwlock *ours(pthread_rwlock_t *l) noexcept {
     rwlock &own = in<rwlock>(l);
-    return own.is_served() ? &own : nullptr;
+    return own.is_served() && !is_aside() ? &own : nullptr;
 }
 
 // One that the C library serves. None of these unwinds.

@@ -114,7 +114,7 @@ using namespace comity::posix;
 
 COMITY_INTERPOSED int sem_init(sem_t *s, int shared, unsigned value) noexcept {
     if (const int error = next_init.get()(s, shared, value)) return error;
-    shared ? in<semaphore>(s).end() : in<semaphore>(s).make(value);
+    shared || is_aside() ? in<semaphore>(s).end() : in<semaphore>(s).make(value);
     return 0;
 }
 COMITY_INTERPOSED int sem_destroy(sem_t *s) noexcept {

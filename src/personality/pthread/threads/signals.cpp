@@ -340,7 +340,7 @@ bool begin_interruptions() noexcept {
 }
 
 void begin_signals() noexcept {
-    if (has_begun.load(std::memory_order_relaxed) || current_thread || is_aside || has_go() ||
+    if (has_begun.load(std::memory_order_relaxed) || current_thread || is_aside() || has_go() ||
         sys::kernel_thread_id() != ::getpid())
         return;
     const core::carrier *const k = core::adopt_if_possible();

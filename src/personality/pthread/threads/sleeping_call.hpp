@@ -84,14 +84,15 @@ inline bool is_rank() noexcept {
     return c && (!c->home || core::is_promoted(c)) && !receiver_here();
 }
 
-// While one makes a call: what ends that with EINTR was for Comity, unless a handler of the program's has run there. Of
-// others nobody knows which have.
+// While one makes a call: did Comity end that, and no handler of the program's with it? Of others nobody knows who has.
 class call_of_rank {
 public:
-    bool was_ended_for_nothing() const noexcept { return is_rank() && handled_on_kernel_thread == handled_; }
+    bool was_ended_for_nothing() const noexcept {
+        return is_rank() && sys::comity_interruptions != interruptions_ && handled_on_kernel_thread == handled_;
+    }
 
 private:
-    std::uint32_t handled_ = handled_on_kernel_thread;
+    std::uint32_t interruptions_ = sys::comity_interruptions, handled_ = handled_on_kernel_thread;
 };
 
 // Makes the call of who has no receiver. Others than ranks are told of what has interrupted them, but for a move.

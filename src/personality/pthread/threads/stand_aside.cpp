@@ -3,8 +3,10 @@
 #include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/process.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <string_view>
 
@@ -12,7 +14,7 @@
 
 namespace comity::posix {
 
-bool is_aside = false;
+std::atomic<int> side{sides::undecided};
 
 namespace {
 
@@ -20,7 +22,9 @@ const char *runtime = nullptr; // one with stacks of its own
 
 using name_test = bool (*)(const char *name);
 
-bool is_base(const void *object) noexcept { return sys::is_called(object, [](const char *n) { return is_base_library(n); }); }
+bool is_base(const void *object) noexcept {
+    return sys::is_called(object, [](const char *n) { return is_base_library(n); });
+}
 
 // What the dynamic linker has loaded with the program.
 struct loaded {
@@ -38,25 +42,30 @@ struct loaded {
     }
 };
 
-// Its name in its folder; empty: that cannot be seen.
+// Its name in its folder. Where that cannot be seen, or the dynamic linker was started by hand, as it was called.
 std::string_view program_file() noexcept {
     static char path[PATH_MAX];
     const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
     const char *const end = path + (n > 0 ? n : 0), *begin = end;
     while (begin != path && begin[-1] != '/') --begin;
-    return {begin, end};
+    const std::string_view file(begin, end);
+    return file.empty() || file.starts_with("ld-") ? std::string_view(program_invocation_short_name) : file;
 }
 
 } // namespace
 
 // `comity run` has decided for the program that it starts; that holds there, but says nothing of programs which that
 // starts in turn.
-void decide_whether_aside() noexcept {
-    for (const runtime_with_own_stacks &r : runtimes_with_own_stacks)
-        if (sys::definition_in(sys::program_object(), r.exports)) runtime = r.name;
-    const sys::options &o = sys::get_options();
-    const bool is_automatic = o.run && o.posix == sys::posix_choice::automatic;
-    is_aside = runtime || (is_automatic && !serves_threads(program_file(), loaded{}));
+bool decide_whether_aside() noexcept {
+    return sys::made_once([] {
+        for (const runtime_with_own_stacks &r : runtimes_with_own_stacks)
+            if (sys::definition_in(sys::program_object(), r.exports)) runtime = r.name;
+        const sys::options &o = sys::get_options();
+        const bool is_automatic = o.run && o.posix == sys::posix_choice::automatic;
+        const bool is_aside = runtime || (is_automatic && !serves_threads(program_file(), loaded{}));
+        side.store(is_aside ? sides::c_librarys : sides::comitys, std::memory_order_relaxed);
+        return is_aside;
+    });
 }
 
 void say_that_aside() noexcept {
@@ -69,8 +78,8 @@ void say_that_aside() noexcept {
                   "Comity's would damage them",
                   runtime);
     else
-        sys::warn("pthread_create: threads stay the kernel's: the program has no library that computes in parallel "
-                  "(`comity run --posix`: they run on the harts)");
+        sys::warn("pthread_create: threads stay the kernel's: the program has no library that computes in parallel, or "
+                  "places its threads itself (`comity run --posix`: they run on the harts)");
 }
 
 } // namespace comity::posix

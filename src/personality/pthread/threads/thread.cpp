@@ -62,7 +62,7 @@ std::atomic<std::uint32_t> &tellers_of(const thread *t) noexcept {
 
 __attribute__((constructor(handlers_of_threads))) void at_load() noexcept {
     sys::find_all_next();
-    decide_whether_aside();
+    (void)decide_whether_aside();
     const auto in_child = [] {
         memory_lock.unlock();
         for (std::atomic<std::uint32_t> &n : tellers) n.store(0, std::memory_order_relaxed); // they are not there
@@ -455,11 +455,8 @@ using comity::posix::thread;
 
 COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, void *(*fn)(void *), void *arg) noexcept {
     pay();
-    if (!next_self.known()) { // a library whose constructor runs before at_load
-        comity::sys::find_all_next();
-        decide_whether_aside();
-    }
-    if (is_aside) {
+    if (!next_self.known()) comity::sys::find_all_next(); // a library whose constructor runs before at_load
+    if (is_aside()) {
         say_that_aside();
         return next_create.get()(out, a, fn, arg);
     }

@@ -91,11 +91,18 @@ void note_real_time() noexcept;
 // threads and signals are the C library's. Is it there? Any thread.
 bool has_go() noexcept;
 
-// Are threads and signals the C library's in this process, from its begin: because nothing in it has to share the cores
-// with threads, or because its runtime could not bear that they were Comity's? Objects serve such threads as any that
-// have no hart. Decided as the drop-in is loaded, or at the first thread's creation.
-extern bool is_aside __attribute__((visibility("hidden")));
-void decide_whether_aside() noexcept;
+// Are threads, signals and objects the C library's in this process, from its begin: because nothing in it has to share
+// the cores with threads, or because its runtime could not bear that they were Comity's? Decided once, at the first
+// question: no object is used before.
+struct sides {
+    static constexpr int comitys = 0, undecided = 1 << 30, c_librarys = 1 << 29; // bits that no mutex' kind has
+};
+extern std::atomic<int> side __attribute__((visibility("hidden")));
+bool decide_whether_aside() noexcept; // or says what was decided
+inline bool is_aside() noexcept {
+    const int s = side.load(std::memory_order_relaxed);
+    return s != sides::comitys && (s == sides::c_librarys || decide_whether_aside());
+}
 void say_that_aside() noexcept; // once, at a thread's creation, where somebody may wonder
 
 // Calls visit(thread) for all that have not ended until it returns true.
@@ -113,7 +120,13 @@ void finish(thread *t) noexcept;
 // A cancellation point of the calling thread. May not return.
 void test_cancel(thread *t);
 void test_first_cancel(); // the same on other threads: only the first one is asked here
-inline void test_cancel() { current_thread ? test_cancel(current_thread) : test_first_cancel(); }
+inline void test_cancel() {
+    thread *t = current_thread;
+    if (!t)
+        test_first_cancel();
+    else if (t->signals.to_be_cancelled.load(std::memory_order_relaxed))
+        test_cancel(t);
+}
 // What of that, a request looks at, has changed. The calling thread.
 void note_cancellation(thread *t) noexcept;
 // The calling thread was told to look, where nothing of ours is under way: if it is to be cancelled at once, it is.
