@@ -251,6 +251,11 @@ options parse_options(look_up_function look_up, report_function report, void *da
     return result;
 }
 
+options options_of_environment() noexcept {
+    return parse_options(
+        from_environment, [](const option &, const char *, void *) {}, nullptr, 1);
+}
+
 namespace {
 
 unsigned count_cores(unsigned affinity) noexcept {

@@ -97,6 +97,9 @@ std::size_t describe_allowed(const option &row, char *buffer, std::size_t size) 
 using look_up_function = const char *(*)(const char *variable, void *data);
 using report_function = void (*)(const option &row, const char *complaint, void *data);
 options parse_options(look_up_function look_up, report_function report, void *data, unsigned cores) noexcept;
+// What the environment says now, with one hart by default and without a complaint. Waits for nobody and allocates
+// nothing, so it may be called wherever the process has an environment already.
+COMITY_SHARED options options_of_environment() noexcept;
 // One complaint for each variable of the environment (a list that ends with nullptr) that is no option but is written
 // almost like one, which is the row. Other names that begin with COMITY_ are somebody else's.
 void find_misspelt(const char *const *environment, report_function report, void *data) noexcept;
