@@ -140,10 +140,14 @@ struct symbol_tables {
 };
 
 // glibc relocates these entries in place; elsewhere they may be offsets.
+std::uintptr_t address_in(const link_map &m, std::uintptr_t entry) noexcept {
+    return entry < m.l_addr ? entry + m.l_addr : entry;
+}
+
 symbol_tables tables_of(const link_map &m) noexcept {
     symbol_tables t;
     for (const auto *d = m.l_ld; d->d_tag != DT_NULL; ++d) {
-        const std::uintptr_t at = d->d_un.d_ptr < m.l_addr ? d->d_un.d_ptr + m.l_addr : d->d_un.d_ptr;
+        const std::uintptr_t at = address_in(m, d->d_un.d_ptr);
         switch (d->d_tag) {
         case DT_SYMTAB:
             t.symbols = reinterpret_cast<const ElfW(Sym) *>(at);
@@ -296,34 +300,21 @@ bool imports(const void *object, bool (*is_such)(const char *name)) noexcept {
     const auto &m = *static_cast<const link_map *>(object);
     const symbol_tables t = tables_of(m);
     if (!t.symbols || !t.names) return false;
-    struct table {
-        const ElfW(Rela) *first = nullptr;
-        std::size_t bytes = 0, without_symbols = 0;
-    } calls, others;
-    for (const auto *d = m.l_ld; d->d_tag != DT_NULL; ++d) {
-        const auto *at =
-            reinterpret_cast<const ElfW(Rela) *>(d->d_un.d_ptr < m.l_addr ? d->d_un.d_ptr + m.l_addr : d->d_un.d_ptr);
-        switch (d->d_tag) {
-        case DT_JMPREL:
-            calls.first = at;
-            break;
-        case DT_PLTRELSZ:
-            calls.bytes = d->d_un.d_val;
-            break;
-        case DT_RELA:
-            others.first = at;
-            break;
-        case DT_RELASZ:
-            others.bytes = d->d_un.d_val;
-            break;
-        case DT_RELACOUNT:
-            others.without_symbols = d->d_un.d_val;
-            break;
-        default:
-            break;
-        }
-    }
-    for (const table &r : {calls, others})
+    const auto entry = [&m](decltype(ElfW(Dyn)::d_tag) tag) -> std::uintptr_t {
+        for (const auto *d = m.l_ld; d->d_tag != DT_NULL; ++d)
+            if (d->d_tag == tag) return d->d_un.d_val;
+        return 0;
+    };
+    const auto table_at = [&](decltype(ElfW(Dyn)::d_tag) tag) {
+        const std::uintptr_t at = entry(tag);
+        return reinterpret_cast<const ElfW(Rela) *>(at != 0 ? address_in(m, at) : 0);
+    };
+    const struct {
+        const ElfW(Rela) * first;
+        std::size_t bytes, without_symbols;
+    } calls{table_at(DT_JMPREL), entry(DT_PLTRELSZ), 0},
+        others{table_at(DT_RELA), entry(DT_RELASZ), entry(DT_RELACOUNT)};
+    for (const auto &r : {calls, others})
         for (std::size_t i = r.without_symbols; r.first && i < r.bytes / sizeof *r.first; ++i) {
             const ElfW(Sym) &s = t.symbols[r.first[i].r_info >> 32]; // ELF64_R_SYM
             if (s.st_shndx == SHN_UNDEF && s.st_name != 0 && is_such(t.names + s.st_name)) return true;

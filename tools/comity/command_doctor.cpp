@@ -99,10 +99,10 @@ program_report examine_running(long pid) {
     report.is_under_comity = has_library(process.libraries, "libcomity.so");
     const bool has_threads = has_library(process.libraries, "libcomity_threads.so"),
                are_kernels = has_library(process.libraries, "libcomity_pthread.so");
-    const bool is_asked_for = has_threads && !has_own_stacks(report.path) &&
-                              (!process.is_run || process.posix == "on" || process.posix == "1");
-    report.runtimes = find_runtimes(process.libraries,
-                                    is_asked_for || (!are_kernels && serves_threads(report.path, process.libraries)));
+    const bool is_asked_for = has_threads && (!process.is_run || process.posix == "on" || process.posix == "1");
+    const bool serves = !has_own_stacks(report.path) &&
+                        (is_asked_for || (!are_kernels && serves_threads(report.path, process.libraries)));
+    report.runtimes = find_runtimes(process.libraries, serves);
     return report;
 }
 

@@ -84,9 +84,8 @@ void note_known_owner() noexcept;
 // Null: the C library serves it.
 inline mutex *mutex_in(pthread_mutex_t *m) noexcept {
     mutex &own = in<mutex>(m);
-    if (own.is_plain()) [[likely]]
+    if (own.is_served()) [[likely]]
         return &own;
-    if (own.is_served()) return &own;
     if (own.is_robust() || own.has_owner()) [[unlikely]]
         note_known_owner();
     return nullptr;
