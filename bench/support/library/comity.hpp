@@ -76,9 +76,6 @@ struct threads {
     static void yield() { comity_thread_yield(); }
 };
 
-// The fork-join pair, as a function that can be handed on.
-inline constexpr auto join = [](auto &&f, auto &&g) { return comity::join(f, g); };
-
 // Reads --pair.
 inline bool choose_pairs(arguments &options) { return options.whole("pair", 0, 0, 1) != 0; }
 
