@@ -79,8 +79,11 @@ private:
 // Calls f() and g(), possibly at the same time, and returns when both have ended: a std::pair of what they returned, if
 // neither returns void. What f threw is thrown again, else what g threw; when f throws, g may not have been called. The
 // callables are not copied. May switch.
+//
+// Not inline: where f and g call a function that forks again, they and that function grow into one, and a call that
+// does not fork further costs no frame.
 template <class F, class G>
-requires(std::is_invocable_v<F> &&std::is_invocable_v<G>) inline auto join(F &&f, G &&g) {
+requires(std::is_invocable_v<F> &&std::is_invocable_v<G>) [[gnu::noinline]] auto join(F &&f, G &&g) {
     using first_result = detail::result_of<F>;
     using second_result = detail::result_of<G>;
     detail::branch<G> second(g);
