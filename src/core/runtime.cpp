@@ -202,7 +202,7 @@ void start() {
     const unsigned said = spin_us.load(std::memory_order_relaxed);
     begin_spins((said == nobody_said ? options.spin_us : said) * per_us);
     if (options.verbose)
-        sys::warn("%u harts%s%s; thread-local storage from %s", harts,
+        sys::warn("%u hart%s%s%s; thread-local storage from %s", harts, harts == 1 ? "" : "s",
                   options.nested ? ", nested parallel regions" : "", options.chaos ? ", chaos" : "",
                   provider_name(select_tls_provider()));
     started.store(true, std::memory_order_release); // release[started]

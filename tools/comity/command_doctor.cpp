@@ -37,9 +37,12 @@ void note_interpreter(const std::string &path, program_report &report) {
                                                file_name(path)));
             return;
         }
-    for (const char *shell : {"sh", "dash", "bash", "zsh", "ksh"})
-        if (file_name(path) == shell)
-            report.notes.emplace_back("a shell script runs other programs; Comity goes on to each that it starts");
+    for (const char *starter : {"sh", "dash", "bash", "zsh", "ksh", "env", "make", "gmake", "ninja", "xargs", "find",
+                                "parallel", "nice", "nohup", "time", "timeout", "taskset", "strace", "ltrace"})
+        if (file_name(path) == starter)
+            report.notes.push_back(fmt::format("{} starts other programs; Comity goes on to each, and decides for each "
+                                               "by what it is: ask `comity doctor` of those",
+                                               starter));
 }
 
 bool is_served(const runtime &r) { return r.what == verdict::served; }

@@ -239,6 +239,10 @@ class programs(doctor_case):
         self.assertIn("--pid", found["notes"][0])
         self.assertEqual(found["path"], script)
 
+    def test_a_program_that_starts_others_decides_nothing_for_them(self):
+        for starter in ["env", self.write("script", "#!/bin/sh\n")]:
+            self.assertIn("starts other programs; Comity goes on to each", self.examine(starter)["program"]["notes"][0])
+
     def test_nothing_of_the_program_is_executed(self):
         self.write("trace", f"#!/bin/sh\ntouch {self.path('executed')}\n")
         evil = self.build("evil", "int main(void) { return 0; }", f"-Wl,--dynamic-linker={self.path('trace')}")
