@@ -1,6 +1,6 @@
 // Ranks, and threads that ranks have created, sleep in calls.
-// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|blocked|inherited|signalled|signalled_first
-// [alone]
+// ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|blocked|inherited|signalled|signalled_first|
+//     signalled_reader [alone]
 #include "check.h"
 #include <errno.h>
 #include <omp.h>
@@ -243,7 +243,7 @@ static void inherit_the_mask(void) {
 
 // ---- A rank whose hart a thread has taken in a call: a handler that has run there ends that.
 
-static void signal_rank(int creates) {
+static void signal_rank(int creates, int reads) {
     struct sigaction a = {.sa_handler = handle}; // without SA_RESTART
     sigaction(SIGUSR1, &a, NULL);
     if (creates) create_in_rank();
@@ -255,7 +255,8 @@ static void signal_rank(int creates) {
             sleeper = pthread_self();
             sleeps = 1;
             struct pollfd fd = {.fd = ends[0], .events = POLLIN};
-            CHECK_EQUAL(poll(&fd, 1, 60000), -1);
+            char c;
+            CHECK_EQUAL(reads ? read(ends[0], &c, 1) : poll(&fd, 1, 60000), -1);
             CHECK_EQUAL(errno, EINTR);
             CHECK(handled > 0);
             sleeps = -1;
@@ -270,18 +271,20 @@ static void signal_rank(int creates) {
     }
 }
 
-static void signal_a_rank(void) { signal_rank(1); }
-static void signal_before_threads(void) { signal_rank(0); } // then the kernel calls the handler
+static void signal_a_rank(void) { signal_rank(1, 0); }
+static void signal_a_reader(void) { signal_rank(1, 1); }
+static void signal_before_threads(void) { signal_rank(0, 0); } // then the kernel calls the handler
 
 int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"ranks", let_ranks_exchange},     {"main", let_main_exchange},
-               {"threads", let_threads_exchange}, {"yields", yield_until_it_runs},
-               {"cancelled", cancel_a_reader},    {"interrupted", interrupt_a_reader},
-               {"blocked", block_in_rank},        {"inherited", inherit_the_mask},
-               {"signalled", signal_a_rank},      {"signalled_first", signal_before_threads}};
+    } all[] = {{"ranks", let_ranks_exchange},        {"main", let_main_exchange},
+               {"threads", let_threads_exchange},    {"yields", yield_until_it_runs},
+               {"cancelled", cancel_a_reader},       {"interrupted", interrupt_a_reader},
+               {"blocked", block_in_rank},           {"inherited", inherit_the_mask},
+               {"signalled", signal_a_rank},         {"signalled_first", signal_before_threads},
+               {"signalled_reader", signal_a_reader}};
     witness_comity();
     const int is_alone = argc == 3 && strcmp(argv[2], "alone") == 0; // the regions' library, without the threads'
     if (threads_are_comitys() == is_alone) return 99;

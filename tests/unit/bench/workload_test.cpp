@@ -6,7 +6,6 @@
 #include "matmul/group.hpp"
 #include "nqueens/group.hpp"
 #include "uts/group.hpp"
-#include "uts/pair.hpp"
 
 namespace {
 
@@ -29,16 +28,6 @@ TEST(uts, has_the_published_number_of_nodes) {
     problem.result = bench::uts_group<at_once>(problem.root(), problem.depth);
     EXPECT_EQ(problem.result, 4'130'071);
     problem.check();
-}
-
-TEST(uts, is_the_same_tree_when_children_are_halved) {
-    const bench::uts_problem problem{6, 19};
-    auto join = [](auto &&f, auto &&g) {
-        const long one = f(), other = g();
-        return std::pair(one, other);
-    };
-    EXPECT_EQ(bench::uts_pair(problem.root(), problem.depth, join),
-              bench::uts_group<at_once>(problem.root(), problem.depth));
 }
 
 TEST(nqueens, counts_every_board) {

@@ -21,6 +21,7 @@
 namespace comity::posix {
 
 __thread std::uint32_t handled_on_kernel_thread __attribute__((tls_model("initial-exec"))) = 0;
+__thread const void *innermost_call __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 
@@ -79,6 +80,7 @@ bool is_for_this_kernel_thread(const siginfo_t &info, const sys::interruption &i
 
 void handle_here(siginfo_t info, const sys::interruption &i) {
     ++handled_on_kernel_thread;
+    const bool in_call = i.sp < reinterpret_cast<std::uintptr_t>(innermost_call);
     const struct sigaction a = take_action(info.si_signo);
     sys::open_signals(i);
     if (a.sa_flags & SA_SIGINFO)
@@ -87,6 +89,8 @@ void handle_here(siginfo_t info, const sys::interruption &i) {
         act_by_default(info.si_signo);
     else if (a.sa_handler != SIG_IGN)
         a.sa_handler(info.si_signo);
+    // To the kernel all handlers are set up so that calls begin anew.
+    if (in_call && !(a.sa_flags & SA_RESTART) && a.sa_handler != SIG_IGN) sys::end_call(i);
 }
 
 // On whatever kernel thread the kernel has chosen.

@@ -34,7 +34,7 @@ template <class Attempt> int look(const Attempt &attempt) {
         test_cancel();
         deliver_here();
         const std::uint32_t before = r ? r->handled : 0;
-        const call_of_rank here;
+        const call_without_receiver here;
         timespec none{};
         const int found = attempt(&none);
         if (found != -1 || errno != EINTR) return found;

@@ -72,6 +72,7 @@ void restore_mask(const __jmp_buf_tag &to, receiver &r) {
 
 [[noreturn]] void jump(next<jump_function> &librarys, __jmp_buf_tag *to, int value) {
     receiver *r = receiver_here();
+    if (!r) innermost_call = nullptr; // which a handler leaves by this; or it is in a call still, which then goes on
     if (!r || !(to->__mask_was_saved || leaves_something(*r)) || in_vforked_child()) {
         librarys.get()(to, value);
         __builtin_unreachable();

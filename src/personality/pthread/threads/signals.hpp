@@ -282,6 +282,8 @@ bool is_routed(int signal) noexcept;
 void act_by_default(int signal) noexcept;
 // How often what the kernel has brought was handled at once where it came, as on who has no receiver. In its own TLS.
 extern __thread std::uint32_t handled_on_kernel_thread __attribute__((tls_model("initial-exec")));
+// The calls that who has no receiver makes now: where on its stack the innermost one stands, or null. In its own TLS.
+extern __thread const void *innermost_call __attribute__((tls_model("initial-exec")));
 // Does the kernel send it to who writes, or computes?
 constexpr bool is_of_who_causes_it(int signal) noexcept {
     return signal == SIGPIPE || signal == SIGXFSZ || signal == SIGPROF || signal == SIGVTALRM;

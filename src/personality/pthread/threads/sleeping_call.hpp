@@ -84,14 +84,21 @@ inline bool is_rank() noexcept {
     return c && (!c->home || core::is_promoted(c)) && !receiver_here();
 }
 
-// While one makes a call: did Comity end that, and no handler of the program's with it? Of others nobody knows who has.
-class call_of_rank {
+// While one makes a call, or a stranger: a handler ends it that was not set up to let calls begin anew. Did Comity end
+// that of a rank, and no handler of the program's with it? Of others nobody knows who has.
+class call_without_receiver {
 public:
+    call_without_receiver() noexcept : outer_(innermost_call) { innermost_call = this; }
+    ~call_without_receiver() { innermost_call = outer_; }
+    call_without_receiver(const call_without_receiver &) = delete;
+    call_without_receiver &operator=(const call_without_receiver &) = delete;
+
     bool was_ended_for_nothing() const noexcept {
         return is_rank() && sys::comity_interruptions != interruptions_ && handled_on_kernel_thread == handled_;
     }
 
 private:
+    const void *outer_;
     std::uint32_t interruptions_ = sys::comity_interruptions, handled_ = handled_on_kernel_thread;
 };
 
@@ -99,7 +106,7 @@ private:
 template <class Call, class Result> void make_without_receiver(Call &call, Result &result, const manner &how) {
     for (const int error_before = errno;; errno = error_before) {
         (void)limit_of(call);
-        const call_of_rank here;
+        const call_without_receiver here;
         result = call();
         const bool ended = result == -1 && errno == EINTR, has_moved = how.moving && how.moving->has_moved;
         if (!ended || !(has_moved || here.was_ended_for_nothing())) return;
@@ -171,7 +178,11 @@ private:
 // Makes a call. If it sleeps, as sleeps() tells, it is made without a hart; then the thread comes back. Should it sleep
 // nevertheless, the watch sees to that.
 template <std::invocable Sleeps, class Call> auto if_it_sleeps(Sleeps sleeps, Call call, manner how = {}) {
-    if (is_stranger()) return (void)limit_of(call), call();
+    if (is_stranger()) {
+        const call_without_receiver here;
+        (void)limit_of(call);
+        return call();
+    }
     test_cancel();
     deliver_here(); // a loop of such calls is seldom found outside of them
     decltype(call()) result{};
