@@ -43,6 +43,7 @@ template <class... Values> void print_line(const char *format, Values... values)
     l.print();
 }
 const char *truth(bool value) noexcept { return value ? "TRUE" : "FALSE"; }
+constexpr const char *offloads[] = {"DISABLED", "DEFAULT", "MANDATORY"};
 const char *wait_policy() noexcept { return process.wait_policy == process_icvs::wait::active ? "ACTIVE" : "PASSIVE"; }
 
 struct schedule_set {
@@ -90,7 +91,7 @@ void add_allocator(line &l) noexcept {
 // A line of the list: NAME = 'VALUE', or as LLVM's library writes it.
 template <class Add> void print_value(const abi_traits &abi, const char *name, Add add) noexcept {
     line l;
-    l.add(abi.displays_as_llvm ? "  [host] %s='" : "  [host] %s = '", name);
+    l.add(abi.displays_as_llvm ? "  [host] %s='" : "  %s = '", name);
     add(l);
     l.add("'");
     l.print();
@@ -101,8 +102,8 @@ void display_as_gcc(bool verbose) noexcept {
     static constexpr const char *binds[] = {"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD", "UNSET"};
     const icvs &icv = process.initial;
     print_line("  _OPENMP = '%u'", gcc_abi.standard);
-    print_line("  [host] OMP_DYNAMIC = '%s'", truth(icv.dynamic));
-    print_line("  [host] OMP_NESTED = '%s'", truth(icv.max_active_levels > 1));
+    print_line("  OMP_DYNAMIC = '%s'", truth(icv.dynamic));
+    print_line("  OMP_NESTED = '%s'", truth(icv.max_active_levels > 1));
     print_value(gcc_abi, "OMP_NUM_THREADS", [&](line &l) {
         if (process.num_threads_listed)
             add_num_threads(l);
@@ -121,20 +122,25 @@ void display_as_gcc(bool verbose) noexcept {
     });
     print_value(gcc_abi, "OMP_PROC_BIND", [](line &l) { add_bind(l, binds); });
     print_value(gcc_abi, "OMP_PLACES", add_places);
-    print_line("  [host] OMP_STACKSIZE = '%llu'", static_cast<unsigned long long>(process.stack_size));
-    print_line("  [host] OMP_WAIT_POLICY = '%s'", wait_policy());
-    print_line("  [host] OMP_THREAD_LIMIT = '%u'", icv.thread_limit);
-    print_line("  [host] OMP_MAX_ACTIVE_LEVELS = '%u'", static_cast<unsigned>(icv.max_active_levels));
-    print_line("  [host] OMP_NUM_TEAMS = '%d'", process.num_teams.load(std::memory_order_relaxed));
-    print_line("  [host] OMP_TEAMS_THREAD_LIMIT = '%d'", process.teams_thread_limit.load(std::memory_order_relaxed));
-    print_line("  [host] OMP_CANCELLATION = '%s'", truth(process.cancellation));
-    print_line("  [host] OMP_DEFAULT_DEVICE = '%d'", icv.default_device);
-    print_line("  [host] OMP_MAX_TASK_PRIORITY = '%d'", process.max_task_priority);
-    print_line("  [host] OMP_DISPLAY_AFFINITY = '%s'", truth(process.display_affinity));
+    print_line("  OMP_STACKSIZE = '%llu'", static_cast<unsigned long long>(process.stack_size));
+    print_line("  OMP_WAIT_POLICY = '%s'", wait_policy());
+    print_line("  OMP_THREAD_LIMIT = '%u'", icv.thread_limit);
+    print_line("  OMP_MAX_ACTIVE_LEVELS = '%u'", static_cast<unsigned>(icv.max_active_levels));
+    print_line("  OMP_NUM_TEAMS = '%d'", process.num_teams.load(std::memory_order_relaxed));
+    print_line("  OMP_TEAMS_THREAD_LIMIT = '%d'", process.teams_thread_limit.load(std::memory_order_relaxed));
+    print_line("  OMP_CANCELLATION = '%s'", truth(process.cancellation));
+    print_line("  OMP_DEFAULT_DEVICE = '%d'", icv.default_device);
+    print_line("  OMP_MAX_TASK_PRIORITY = '%d'", process.max_task_priority);
+    print_line("  OMP_DISPLAY_AFFINITY = '%s'", truth(process.display_affinity));
     print_value(gcc_abi, "OMP_AFFINITY_FORMAT", [](line &l) { l.add("%s", affinity_format(gcc_abi.affinity_format)); });
     print_value(gcc_abi, "OMP_ALLOCATOR", add_allocator);
-    print_line("  [host] OMP_TARGET_OFFLOAD = 'DEFAULT'");
-    if (verbose) print_line("  [host] COMITY_HARTS = '%u'", hart_count());
+    print_line("  OMP_TARGET_OFFLOAD = '%s'", offloads[static_cast<unsigned>(process.target_offload)]);
+    if (!verbose) return;
+    const char *cpus = look_up("GOMP_CPU_AFFINITY"), *looks = look_up("GOMP_SPINCOUNT");
+    print_line("  GOMP_CPU_AFFINITY = '%s'", cpus ? cpus : "");
+    print_line("  GOMP_STACKSIZE = '%llu'", static_cast<unsigned long long>(process.stack_size));
+    print_line("  GOMP_SPINCOUNT = '%s'", looks ? looks : "");
+    print_line("  COMITY_HARTS = '%u'", hart_count());
 }
 
 template <class Add> void print_or_undefined(bool is_defined, const char *name, Add add) noexcept {
@@ -212,7 +218,7 @@ void display_as_llvm(bool verbose) noexcept {
             l.add(",%d", set.chunk);
     });
     print_size("OMP_STACKSIZE", process.stack_size ? process.stack_size : sys::get_options().stack_size);
-    print_line("  [host] OMP_TARGET_OFFLOAD=DEFAULT");
+    print_line("  [host] OMP_TARGET_OFFLOAD=%s", offloads[static_cast<unsigned>(process.target_offload)]);
     print_number("OMP_TEAMS_THREAD_LIMIT", process.teams_thread_limit.load(std::memory_order_relaxed));
     print_number("OMP_THREAD_LIMIT", icv.thread_limit);
     const char *tool = look_up("OMP_TOOL");

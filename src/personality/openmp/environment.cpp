@@ -233,11 +233,11 @@ void reader::levels(bool nested) noexcept {
     }
 }
 
-// In KiB, or with B, K, M or G. Reads it into `bytes` if it is one.
-bool to_stack_size(word w, std::uint64_t &bytes) noexcept {
+// In KiB, or bytes, or with B, K, M or G. Reads it into `bytes` if it is one.
+bool to_stack_size(word w, bool in_bytes, std::uint64_t &bytes) noexcept {
     constexpr std::uint64_t least = 16 << 10, most = std::uint64_t{64} << 30; // as COMITY_STACK_SIZE
     static constexpr char units[] = "bkmg";
-    unsigned shift = 10;
+    unsigned shift = in_bytes ? 0 : 10;
     const char *unit = w.size() ? std::strchr(units, w.end[-1] | 0x20) : nullptr;
     if (unit && *unit) {
         shift = static_cast<unsigned>(unit - units) * 10;
@@ -251,15 +251,19 @@ bool to_stack_size(word w, std::uint64_t &bytes) noexcept {
 
 // The first that is right counts.
 void reader::stack_size() noexcept {
-    for (const char *variable : {"OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
+    for (const char *variable : {"KMP_STACKSIZE", "OMP_STACKSIZE", "GOMP_STACKSIZE"}) {
         const char *text = look_up(variable);
         if (!text) continue;
         std::uint64_t bytes;
-        if (to_stack_size(whole(text), bytes)) {
+        const bool in_bytes = *variable == 'K';
+        if (to_stack_size(whole(text), in_bytes, bytes)) {
             p_.stack_size = bytes;
             return;
         }
-        complain(variable, "a size from 16K to 64G, in KiB or with B, K, M or G", "the default");
+        complain(variable,
+                 in_bytes ? "a size from 16K to 64G, in bytes or with B, K, M or G"
+                          : "a size from 16K to 64G, in KiB or with B, K, M or G",
+                 "the default");
     }
 }
 
@@ -327,6 +331,11 @@ void reader::others() noexcept {
     p_.careful = p_.cancellation;
     flag("OMP_DISPLAY_AFFINITY", p_.display_affinity);
     number("OMP_THREAD_LIMIT", 1, INT_MAX, p_.initial.thread_limit, "no limit");
+    unsigned limit;
+    for (const char *variable : {"KMP_DEVICE_THREAD_LIMIT", "KMP_ALL_THREADS"}) // of the process; here they are one
+        if (const char *text = look_up(variable); text && !whole(text).is("max") && !whole(text).is("all"))
+            if (number(variable, 1, INT_MAX, limit, "no limit"))
+                p_.initial.thread_limit = std::min(p_.initial.thread_limit, limit);
     number("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, p_.max_task_priority, "0");
     number("OMP_DEFAULT_DEVICE", 0, INT_MAX, p_.initial.default_device, "0");
     int value = 0;
@@ -340,11 +349,13 @@ void reader::others() noexcept {
             p_.wait_policy = process_icvs::wait::active;
         else if (w.is("passive"))
             p_.wait_policy = process_icvs::wait::passive;
-        else
-            complain("OMP_WAIT_POLICY", "active or passive", "what suits (a short spin, then none)");
+        else if (!w.is("hybrid"))
+            complain("OMP_WAIT_POLICY", "active, passive or hybrid", "what suits (a short spin, then none)");
         if (p_.wait_policy != process_icvs::wait::unset)
             p_.spin_us = p_.wait_policy == process_icvs::wait::active ? longest_spin_us : 0;
     }
+    if (const char *text = look_up("OMP_TARGET_OFFLOAD"); text && !read_target_offload(text, p_.target_offload))
+        complain("OMP_TARGET_OFFLOAD", "mandatory, disabled or default", "default");
     spin_count();
     blocktime();
     library();
@@ -412,6 +423,7 @@ void read_again() {
     process.wait_policy = process_icvs::wait::unset;
     process.spin_us = -1;
     process.library = process_icvs::library_kind::throughput;
+    process.target_offload = process_icvs::offload::usual;
     read();
 }
 
@@ -460,6 +472,15 @@ __attribute__((constructor)) void read_at_start() noexcept {
 const char *look_up(const char *variable) noexcept { return ::secure_getenv(variable); }
 
 bool read_flag(const char *text, bool &flag) noexcept { return to_flag(whole(text), flag); }
+
+bool read_target_offload(const char *text, process_icvs::offload &offload) noexcept {
+    static constexpr const char *names[] = {"disabled", "default", "mandatory"};
+    const word w = whole(text);
+    const auto *found = std::find_if(std::begin(names), std::end(names), [w](const char *name) { return w.is(name); });
+    if (found == std::end(names)) return false;
+    offload = static_cast<process_icvs::offload>(found - names);
+    return true;
+}
 
 void refresh_environment() noexcept { refreshing.run(use_first); }
 

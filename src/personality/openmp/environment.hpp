@@ -12,6 +12,9 @@ const char *look_up(const char *variable) noexcept;
 // Every form of a flag that libgomp or libomp has. False: it is none.
 bool read_flag(const char *text, bool &flag) noexcept;
 
+// OMP_TARGET_OFFLOAD's values. False: it is none.
+bool read_target_offload(const char *text, process_icvs::offload &offload) noexcept;
+
 // Before the process' first use of OpenMP: reads the variables again if they have changed since the library was loaded.
 // The originals are loaded later than a preloaded drop-in (a Python program sets os.environ before it imports what
 // needs them), or read them only then. Any thread; never switches.

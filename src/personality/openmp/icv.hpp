@@ -56,6 +56,7 @@ struct process_icvs {
     enum class library_kind : std::uint8_t { serial = 1, turnaround, throughput } library = library_kind::throughput;
     int spin_us = -1; // how long a hart without work and a waiting rank spin; -1: nobody said
     bool display_affinity = false;
+    enum class offload : std::uint8_t { disabled, usual, mandatory } target_offload = offload::usual; // LLVM's numbers
     bool own_regions = false;               // COMITY_OWN_REGIONS (own_regions.hpp)
     std::atomic<int> num_teams{0};          // omp_set_num_teams
     std::atomic<int> teams_thread_limit{0}; // omp_set_teams_thread_limit

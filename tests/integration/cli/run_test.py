@@ -271,6 +271,14 @@ class stands_aside(cli_case):
         os.chmod(self.folder, 0o755)
         self.check(program, "runs with the rights of another user")
 
+    @unittest.skipUnless(shutil.which("clang"), "clang is not installed")
+    def test_for_a_program_with_a_sanitizer_inside(self):
+        with open(self.path("inside.c"), "w", encoding="utf-8") as file:
+            file.write(SAY_PRELOAD)
+        program = self.path("inside")
+        subprocess.run(["clang", "-fsanitize=thread", file.name, "-o", program], check=True)
+        self.check(program, "is built with a sanitizer")
+
     def test_for_a_program_with_a_sanitizer(self):
         try:
             program = self.build("sanitized", SAY_PRELOAD, "-fsanitize=address", "-shared-libasan" if "clang" in

@@ -20,7 +20,7 @@ def run(*words, **variables):
 
 
 def shape(name, value):
-    return f"  [host] {name}='{value}'" if compiler == "clang" else f"  [host] {name} = '{value}'"
+    return f"  [host] {name}='{value}'" if compiler == "clang" else f"  {name} = '{value}'"
 
 
 class display(unittest.TestCase):
@@ -64,6 +64,9 @@ class display(unittest.TestCase):
         self.expect({"COMITY_HARTS": "2"}, self.lines("verbose"))
         if compiler == "clang":
             self.expect({"KMP_LIBRARY": "throughput", "KMP_BLOCKTIME": "infinite"}, self.lines("verbose", KMP_BLOCKTIME="infinite"))
+        else:
+            self.expect({"GOMP_CPU_AFFINITY": "", "GOMP_SPINCOUNT": "2k", "GOMP_STACKSIZE": "1048576"},
+                        self.lines("verbose", GOMP_SPINCOUNT="2k", GOMP_STACKSIZE="1M"))
 
     def test_a_program_without_openmp_prints_nothing(self):
         self.assertEqual(run("true", OMP_DISPLAY_ENV="true").stderr, "")

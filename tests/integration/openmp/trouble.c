@@ -253,6 +253,15 @@ static void crowd(void) {
     CHECK(ranks >= 1);
 }
 
+static void target_elsewhere(void) {
+    int on_host = 0;
+#pragma omp target device(3) map(tofrom : on_host)
+    on_host = omp_is_initial_device();
+    printf("on host %d\n", on_host);
+    CHECK_EQUAL(omp_pause_resource(omp_pause_soft, 77), -1);
+    CHECK_EQUAL(omp_pause_resource(omp_pause_soft, omp_get_initial_device()), 0);
+}
+
 static volatile int endless = 1;
 static int too_deep(volatile char *above) {
     volatile char frame[4096];
@@ -388,6 +397,7 @@ int main(int argc, char **argv) {
                {"idle", idle},
                {"show", show},
                {"crowd", crowd},
+               {"target_elsewhere", target_elsewhere},
                {"task_reduction", task_reduction},
                {"num_threads", num_threads},
                {"num_threads_set", num_threads_set},

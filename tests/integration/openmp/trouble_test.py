@@ -99,11 +99,21 @@ class bad_values(unittest.TestCase):
     def test_others(self):
         for variable, value in (("OMP_DYNAMIC", "maybe"), ("OMP_NESTED", "2"), ("OMP_MAX_ACTIVE_LEVELS", "-1"),
                                 ("OMP_MAX_ACTIVE_LEVELS", "x"), ("OMP_THREAD_LIMIT", "0"), ("OMP_WAIT_POLICY", ""),
-                                ("OMP_WAIT_POLICY", "lazy"), ("OMP_CANCELLATION", "please"), ("OMP_DISPLAY_ENV", "loudly"),
+                                ("OMP_WAIT_POLICY", "lazy"), ("OMP_TARGET_OFFLOAD", "foo"), ("KMP_DEVICE_THREAD_LIMIT", "0"), ("KMP_STACKSIZE", "64"),
+                                ("OMP_CANCELLATION", "please"), ("OMP_DISPLAY_ENV", "loudly"),
                                 ("OMP_MAX_TASK_PRIORITY", "-1"), ("OMP_NUM_TEAMS", "0"), ("OMP_ALLOCATOR", "my_own"),
                                 ("OMP_DEFAULT_DEVICE", "-2")):
             with self.subTest(variable=variable, value=value):
                 self.expect(re.escape(f'{variable}="{value}": not '), **{variable: value})
+
+
+class devices(unittest.TestCase):
+    def test_the_host_stands_in_unless_a_device_is_mandatory(self):
+        for value in ("default", "Disabled"):
+            self.assertEqual((run(trouble, "target_elsewhere", OMP_TARGET_OFFLOAD=value).stdout), "on host 1\n")
+        done = run(trouble, "target_elsewhere", OMP_TARGET_OFFLOAD="MANDATORY")
+        self.assertEqual((done.returncode, done.stdout, len(done.complaints)), (1, "", 1), done.stderr)
+        self.assertRegex(done.complaints[0], "^comity: OMP_TARGET_OFFLOAD=mandatory: a target construct asks for device 3")
 
 
 class every_variable(unittest.TestCase):
@@ -139,6 +149,8 @@ class every_variable(unittest.TestCase):
             ({"OMP_NUM_THREADS": "64", "OMP_THREAD_LIMIT": "3"}, "ranks 3"),
             ({"OMP_NUM_THREADS": "64", "OMP_DYNAMIC": "true"}, "ranks 2"),
             ({"OMP_NUM_THREADS": "64", "OMP_THREAD_LIMIT": "1", "OMP_NESTED": "true"}, "ranks 1"),
+            ({"OMP_NUM_THREADS": "64", "OMP_THREAD_LIMIT": "8", "KMP_ALL_THREADS": "3"}, "ranks 3"),
+            ({"OMP_NUM_THREADS": "5", "OMP_WAIT_POLICY": "hybrid", "KMP_DEVICE_THREAD_LIMIT": "max"}, "ranks 5"),
             ({"OMP_NUM_THREADS": "5", "OMP_MAX_ACTIVE_LEVELS": "0"}, "ranks 1"),
             ({"OMP_NUM_THREADS": "5,6", "OMP_NESTED": "false"}, "ranks 5"),
             ({"OMP_NUM_THREADS": "5", "OMP_PROC_BIND": "false", "OMP_PLACES": "threads"}, "ranks 5"),
@@ -254,7 +266,8 @@ class good_values(unittest.TestCase):
 
         for variables in ({"OMP_STACKSIZE": "64M"}, {"OMP_STACKSIZE": " 65536 k "}, {"OMP_STACKSIZE": "65536"},
                           {"OMP_STACKSIZE": "67108864B"}, {"GOMP_STACKSIZE": "64M"},
-                          {"OMP_STACKSIZE": "64M", "GOMP_STACKSIZE": "1M"}):
+                          {"OMP_STACKSIZE": "64M", "GOMP_STACKSIZE": "1M"}, {"KMP_STACKSIZE": "64M", "OMP_STACKSIZE": "1M"},
+                          {"KMP_STACKSIZE": "67108864"}):
             with self.subTest(**variables):
                 done = deep(**variables)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -270,14 +283,14 @@ class good_values(unittest.TestCase):
         self.assertIn("OPENMP DISPLAY ENVIRONMENT BEGIN", shown)
         self.assertIn("OPENMP DISPLAY ENVIRONMENT END", shown)
         for variable, value in (settings | {"OMP_STACKSIZE": 2 << 20, "OMP_PLACES": f"{first},{first}"}).items():
-            self.assertIn(f"  [host] {variable} = '{str(value).upper()}'\n", shown)
+            self.assertIn(f"  {variable} = '{str(value).upper()}'\n", shown)
 
     def test_display_env_prints_long_settings_whole(self):
         cpu = min(os.sched_getaffinity(0))
         settings = {"OMP_PLACES": ",".join([f"{{{cpu}}}"] * 300), "OMP_AFFINITY_FORMAT": "x" * 250}
         shown = run(trouble, "show", OMP_DISPLAY_ENV="true", **settings).stderr
         for variable, value in settings.items():
-            self.assertIn(f"  [host] {variable} = '{value}'\n", shown)
+            self.assertIn(f"  {variable} = '{value}'\n", shown)
 
 
 class regions(unittest.TestCase):

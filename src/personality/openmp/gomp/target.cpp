@@ -1,12 +1,14 @@
 // target and teams without devices: everything happens on the host.
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "personality/openmp/gomp/abi.hpp"
 #include "personality/openmp/gomp/depend.hpp"
 #include "personality/openmp/league.hpp"
+#include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/region.hpp"
 #include "personality/openmp/task.hpp"
@@ -30,6 +32,20 @@ std::intptr_t thread_limit_in(void **arguments) noexcept {
         if ((entry & device) == 0 && (entry & id) == thread_limit) return value;
     }
     return 0;
+}
+
+// OMP_TARGET_OFFLOAD=mandatory: what a program asks of a device is not done by the host in its place. By its number,
+// which is that of the devices, the program may ask for it.
+void demand_device(int device) noexcept {
+    constexpr int default_device = -1, host_instead = -2; // the compilers' numbers; host_instead: the clause `if`
+    if (process.target_offload != process_icvs::offload::mandatory) [[likely]]
+        return;
+    if (device == default_device) device = omp_get_default_device();
+    if (device == host_instead || device == omp_get_initial_device()) return;
+    comity::sys::warn("OMP_TARGET_OFFLOAD=mandatory: a target construct asks for device %d, and there are no devices; "
+                      "without that setting the host stands in",
+                      device);
+    std::exit(EXIT_FAILURE);
 }
 
 // A target region on the host begins like a program: as an initial thread of its own, outside of all regions. The
@@ -134,13 +150,16 @@ void order_only(unsigned flags, void **depend) noexcept {
 
 } // namespace
 
-COMITY_GOMP void GOMP_target(int, region_function function, const void *, std::size_t, void **addresses, std::size_t *,
-                             unsigned char *) noexcept {
+COMITY_GOMP void GOMP_target(int device, region_function function, const void *, std::size_t, void **addresses,
+                             std::size_t *, unsigned char *) noexcept {
+    demand_device(device);
     run_on_host(function, addresses);
 }
 
-COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t count, void **addresses, std::size_t *sizes,
-                                 unsigned short *kinds, unsigned flags, void **depend, void **arguments) noexcept {
+COMITY_GOMP void GOMP_target_ext(int device, region_function function, std::size_t count, void **addresses,
+                                 std::size_t *sizes, unsigned short *kinds, unsigned flags, void **depend,
+                                 void **arguments) noexcept {
+    demand_device(device);
     const std::intptr_t limit = thread_limit_in(arguments);
     if (is_deferred(flags, depend)) return defer_target(function, count, addresses, sizes, kinds, depend, limit);
     if (depend) await_dependences(current(), gomp_dependences(depend));
@@ -155,18 +174,28 @@ COMITY_GOMP void GOMP_target_ext(int, region_function function, std::size_t coun
 }
 
 // The host's data is the device's.
-COMITY_GOMP void GOMP_target_data(int, const void *, std::size_t, void **, std::size_t *, unsigned char *) noexcept {}
-COMITY_GOMP void GOMP_target_data_ext(int, std::size_t, void **, std::size_t *, unsigned short *) noexcept {}
+COMITY_GOMP void GOMP_target_data(int device, const void *, std::size_t, void **, std::size_t *,
+                                  unsigned char *) noexcept {
+    demand_device(device);
+}
+COMITY_GOMP void GOMP_target_data_ext(int device, std::size_t, void **, std::size_t *, unsigned short *) noexcept {
+    demand_device(device);
+}
 COMITY_GOMP void GOMP_target_end_data() noexcept {}
-COMITY_GOMP void GOMP_target_update(int, const void *, std::size_t, void **, std::size_t *, unsigned char *) noexcept {}
+COMITY_GOMP void GOMP_target_update(int device, const void *, std::size_t, void **, std::size_t *,
+                                    unsigned char *) noexcept {
+    demand_device(device);
+}
 
-COMITY_GOMP void GOMP_target_update_ext(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned flags,
-                                        void **depend) noexcept {
+COMITY_GOMP void GOMP_target_update_ext(int device, std::size_t, void **, std::size_t *, unsigned short *,
+                                        unsigned flags, void **depend) noexcept {
+    demand_device(device);
     order_only(flags, depend);
 }
 
-COMITY_GOMP void GOMP_target_enter_exit_data(int, std::size_t, void **, std::size_t *, unsigned short *, unsigned flags,
-                                             void **depend) noexcept {
+COMITY_GOMP void GOMP_target_enter_exit_data(int device, std::size_t, void **, std::size_t *, unsigned short *,
+                                             unsigned flags, void **depend) noexcept {
+    demand_device(device);
     order_only(flags, depend);
 }
 

@@ -67,32 +67,29 @@ int initial_blocktime() noexcept {
 
 namespace {
 
-// OMP_TARGET_OFFLOAD, for libomptarget.
-enum offload : i32 { offload_disabled, offload_default, offload_mandatory, offload_not_known };
-std::atomic<i32> offload_known{offload_not_known};
+// OMP_TARGET_OFFLOAD, for libomptarget: what is given too late is not read with the other variables.
+constexpr i32 offload_not_given = -1;
+std::atomic<i32> offload_given{offload_not_given};
 
 i32 offload_in(const char *text) noexcept {
-    if (text && !::strcasecmp(text, "disabled")) return offload_disabled;
-    return text && !::strcasecmp(text, "mandatory") ? offload_mandatory : offload_default;
+    auto offload = process_icvs::offload::usual;
+    if (text) (void)read_target_offload(text, offload);
+    return static_cast<i32>(offload);
 }
 
 // Is it this variable that is given?
 bool set_target_offload(const char *assignment) noexcept {
     static constexpr char name[] = "OMP_TARGET_OFFLOAD=";
     if (std::strncmp(assignment, name, sizeof name - 1)) return false;
-    offload_known.store(offload_in(assignment + sizeof name - 1), std::memory_order_relaxed);
+    offload_given.store(offload_in(assignment + sizeof name - 1), std::memory_order_relaxed);
     return true;
 }
 
 } // namespace
 
 COMITY_KMP i32 __kmpc_get_target_offload() noexcept {
-    i32 known = offload_known.load(std::memory_order_relaxed);
-    if (known == offload_not_known) {
-        known = offload_in(look_up("OMP_TARGET_OFFLOAD"));
-        offload_known.store(known, std::memory_order_relaxed);
-    }
-    return known;
+    const i32 given = offload_given.load(std::memory_order_relaxed);
+    return given == offload_not_given ? offload_in(look_up("OMP_TARGET_OFFLOAD")) : given;
 }
 
 COMITY_KMP void kmp_set_stacksize_s(size_t bytes) noexcept {

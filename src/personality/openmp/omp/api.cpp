@@ -154,7 +154,10 @@ int omp_get_teams_thread_limit() noexcept {
 void omp_display_env(int verbose) noexcept { display_environment(abi, verbose); }
 
 // Nothing is held that must be given up for a while: idle contexts cost no core.
-int omp_pause_resource(omp_pause_resource_t kind, int) noexcept {
+int omp_pause_resource_all(omp_pause_resource_t kind) noexcept {
     return kind != omp_pause_soft && kind != omp_pause_hard ? -1 : self->team->level > 0 ? -1 : 0;
 }
-int omp_pause_resource_all(omp_pause_resource_t kind) noexcept { return omp_pause_resource(kind, 0); }
+int omp_pause_resource(omp_pause_resource_t kind, int device) noexcept {
+    const bool is_there = device == omp_get_initial_device() || (device >= 0 && device < omp_get_num_devices());
+    return is_there ? omp_pause_resource_all(kind) : -1;
+}

@@ -6,8 +6,11 @@
 #include "personality/openmp/memory.hpp"
 #include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/thread.hpp"
+#include "sys/c_library.hpp"
+#include "sys/loaded_objects.hpp"
 
 using namespace comity::openmp;
+namespace sys = comity::sys;
 
 static_assert(sizeof(allocator_trait) == sizeof(omp_alloctrait_t));
 
@@ -46,26 +49,53 @@ void *omp_realloc(void *block, std::size_t size, omp_allocator_handle_t to, omp_
 }
 
 // Devices: there are none but the host, whose number is 0, or -1 where the program asks for the initial device by that.
+// But a program that clang has compiled for devices has loaded LLVM's library of them (libomptarget), which knows them.
+
+namespace {
+
+// Its definition of a function; null: it is not there.
+template <class Function> Function *devices_own(const char *name) noexcept {
+    const void *in_library = sys::find_symbol("__tgt_register_lib");
+    const void *map = in_library ? sys::loaded_object_around(in_library).map : nullptr;
+    const ElfW(Sym) *found = map ? sys::definition_in(map, name) : nullptr;
+    return found ? reinterpret_cast<Function *>(static_cast<const link_map *>(map)->l_addr + found->st_value) : nullptr;
+}
+
+bool is_host(int device) noexcept { return device == 0 || device == -1; }
+
+} // namespace
 
 void omp_set_default_device(int device) noexcept { own_icv().default_device = device >= 0 ? device : 0; }
 int omp_get_default_device() noexcept { return icv_of(current()).default_device; }
-int omp_get_num_devices() noexcept { return 0; }
+int omp_get_num_devices() noexcept {
+    const auto own = devices_own<int()>("omp_get_num_devices");
+    return own ? own() : 0;
+}
 int omp_get_device_num() noexcept { return omp_get_initial_device(); }
-int omp_get_initial_device() noexcept { return 0; }
+int omp_get_initial_device() noexcept {
+    const auto own = devices_own<int()>("omp_get_initial_device");
+    return own ? own() : 0;
+}
 int omp_is_initial_device() noexcept { return 1; }
 
-namespace {
-bool is_host(int device) noexcept { return device == 0 || device == -1; }
-} // namespace
-
-void *omp_target_alloc(std::size_t size, int device) noexcept { return is_host(device) ? std::malloc(size) : nullptr; }
+void *omp_target_alloc(std::size_t size, int device) noexcept {
+    if (const auto own = devices_own<void *(std::size_t, int)>("omp_target_alloc")) return own(size, device);
+    return is_host(device) ? std::malloc(size) : nullptr;
+}
 void omp_target_free(void *memory, int device) noexcept {
+    if (const auto own = devices_own<void(void *, int)>("omp_target_free")) return own(memory, device);
     if (is_host(device)) std::free(memory);
 }
-int omp_target_is_present(const void *, int device) noexcept { return is_host(device); }
+int omp_target_is_present(const void *address, int device) noexcept {
+    if (const auto own = devices_own<int(const void *, int)>("omp_target_is_present")) return own(address, device);
+    return is_host(device);
+}
 
 int omp_target_memcpy(void *to, const void *from, std::size_t size, std::size_t to_offset, std::size_t from_offset,
                       int to_device, int from_device) noexcept {
+    if (const auto own = devices_own<int(void *, const void *, std::size_t, std::size_t, std::size_t, int, int)>(
+            "omp_target_memcpy"))
+        return own(to, from, size, to_offset, from_offset, to_device, from_device);
     if (!is_host(to_device) || !is_host(from_device)) return EINVAL;
     std::memcpy(static_cast<char *>(to) + to_offset, static_cast<const char *>(from) + from_offset, size);
     return 0;
@@ -99,11 +129,25 @@ int copy_box(char *to, const char *from, std::size_t element, int dimensions, co
 int omp_target_memcpy_rect(void *to, const void *from, std::size_t element, int dimensions, const std::size_t *volume,
                            const std::size_t *to_offset, const std::size_t *from_offset, const std::size_t *to_size,
                            const std::size_t *from_size, int to_device, int from_device) noexcept {
+    using sizes = const std::size_t *;
+    if (const auto own =
+            devices_own<int(void *, const void *, std::size_t, int, sizes, sizes, sizes, sizes, sizes, int, int)>(
+                "omp_target_memcpy_rect"))
+        return own(to, from, element, dimensions, volume, to_offset, from_offset, to_size, from_size, to_device,
+                   from_device);
     if (!to && !from) return 0x7fffffff; // how many dimensions can be
     if (!is_host(to_device) || !is_host(from_device) || element < 1 || dimensions < 1) return EINVAL;
     return copy_box(static_cast<char *>(to), static_cast<const char *>(from), element, dimensions, volume, to_offset,
                     from_offset, to_size, from_size);
 }
 
-int omp_target_associate_ptr(const void *, const void *, std::size_t, std::size_t, int) noexcept { return EINVAL; }
-int omp_target_disassociate_ptr(const void *, int) noexcept { return EINVAL; }
+int omp_target_associate_ptr(const void *host, const void *devices, std::size_t size, std::size_t offset,
+                             int device) noexcept {
+    const auto own =
+        devices_own<int(const void *, const void *, std::size_t, std::size_t, int)>("omp_target_associate_ptr");
+    return own ? own(host, devices, size, offset, device) : EINVAL;
+}
+int omp_target_disassociate_ptr(const void *host, int device) noexcept {
+    const auto own = devices_own<int(const void *, int)>("omp_target_disassociate_ptr");
+    return own ? own(host, device) : EINVAL;
+}
