@@ -1,6 +1,7 @@
 #include "sync/lock_spin.hpp"
 
 #include "core/carrier.hpp"
+#include "core/displacement.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "sys/clock.hpp"
@@ -22,12 +23,23 @@ constexpr std::uint8_t enough_in_vain = 8, unspun_between = 15;
 // It is a look at the scheduler, and more where somebody is ready.
 constexpr std::uint8_t looks_between_turns = 32;
 
+bool is_turn(core::carrier *k) noexcept {
+    return k && k->carried && !k->settled && ++k->looks_at_locks % looks_between_turns == 0;
+}
+
 } // namespace
 
-void give_turn(bool (*may_switch)() noexcept) noexcept {
-    core::carrier *k = core::current_carrier();
-    if (!k || !k->carried || k->settled || ++k->looks_at_locks % looks_between_turns != 0) return;
-    if (!may_switch || may_switch()) (void)core::let_others_run();
+void give_turn() noexcept {
+    if (is_turn(core::current_carrier())) (void)core::let_others_run();
+}
+
+void give_turn_after_look(bool (*may_switch)() noexcept) noexcept {
+    const core::carrier *k = core::current_carrier();
+    if (!is_turn(core::current_carrier()) || (may_switch && !may_switch())) return;
+    const auto *hooks = k->current_sched->hooks;
+    const bool serves_threads = hooks && hooks->units; // who is looked for stands there, too, if he has no hart
+    if (!serves_threads) core::give_way_in_loop(core::is_wanted_beyond(k, UINT64_MAX));
+    (void)core::let_others_run();
 }
 
 lock_spin::lock_spin(unsigned first_pause_ns) noexcept

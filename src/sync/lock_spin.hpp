@@ -14,10 +14,13 @@
 
 namespace comity::sync {
 
-// Who looks for a lock that he finds taken, and may look again and again, may wait for somebody without a hart: once in
-// so many calls on a hart, its other contexts have their turn, if `may_switch`, where it is given, says so. Any thread
-// or context; may switch.
-COMITY_SHARED void give_turn(bool (*may_switch)() noexcept = nullptr) noexcept;
+// Who finds a lock taken may wait for somebody without a hart: once in so many calls on a hart, its other contexts have
+// their turn. Any thread or context; may switch.
+COMITY_SHARED void give_turn() noexcept;
+// The same for who only looks, again and again perhaps, and does not wait, if `may_switch`, where it is given, says so.
+// The holder may stand in a scheduler around the caller's, which has the hart back only from who leaves it: so after a
+// millisecond of such looks, while others wait there, the caller goes on without it.
+COMITY_SHARED void give_turn_after_look(bool (*may_switch)() noexcept = nullptr) noexcept;
 
 // On any thread or context, within one wait; never switches.
 class COMITY_SHARED lock_spin {

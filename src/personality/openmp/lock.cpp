@@ -17,7 +17,7 @@ bool word_lock::try_lock(std::uint32_t holder) noexcept {
 
 bool word_lock::test(std::uint32_t holder) noexcept {
     if (try_lock(holder)) return true;
-    sync::give_turn();
+    sync::give_turn_after_look();
     return false;
 }
 

@@ -34,7 +34,11 @@ template <class Lock> [[gnu::noinline]] int lock_shared(pthread_mutex_t *m, Lock
 } // namespace
 
 void give_turn_after_look() noexcept {
-    sync::give_turn([]() noexcept { return receiver_here() && !in_vforked_child(); });
+    // Not in the kernel's handler, whose frame must not be left: ours opens what that has closed.
+    const auto has_our_handlers = []() noexcept {
+        return (receiver_here() || first_thread_handle() != 0) && !in_vforked_child();
+    };
+    sync::give_turn_after_look(has_our_handlers);
 }
 
 // Robust ones are told of by the kernel when that thread ends, and others with an owner compare the ids: threads of two

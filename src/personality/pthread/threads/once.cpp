@@ -101,6 +101,7 @@ int own_spin_lock(pthread_spinlock_t *l) {
             continue;
         }
         comity::posix::deliver_here(); // a handler would not find it in the program's code
+        comity::posix::give_way_to_threads();
         if (!comity::core::let_others_run()) comity::sys::yield_kernel_thread();
     }
 }
