@@ -207,7 +207,7 @@ bool base_scheduler::keep(carrier *k) noexcept {
     if (hart *h = claim_idle()) {
         k->carried = h;
         k->granted_at = sys::ticks();
-        leave(k);
+        leave(k, next_use::soon);
         return k->kept;
     }
     outsider_id_.store(k->kernel_id, std::memory_order_relaxed);
@@ -464,7 +464,7 @@ bool base_scheduler::waited_for_long(std::int64_t ns) noexcept {
     return found;
 }
 
-void base_scheduler::leave(carrier *k) noexcept {
+void base_scheduler::leave(carrier *k, next_use next) noexcept {
     unbind(k);
     hart *h = k->carried;
     k->carried = nullptr;
@@ -473,7 +473,8 @@ void base_scheduler::leave(carrier *k) noexcept {
     k->kept = h;
     note_keeper(h, k, k->kernel_id, now);
     keep_no_other(k);
-    if (roots_.starves() && take_back(h, k)) {
+    const bool needed = next == next_use::soon ? roots_.starves() : pressed();
+    if (needed && take_back(h, k)) {
         k->kept = nullptr;
         release(h);
     }

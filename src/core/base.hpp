@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/child_list.hpp"
+#include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
 #include "sys/linked_list.hpp"
@@ -21,8 +22,9 @@ public:
     // The calling adopted carrier gets a hart: its kept one, an idle one, or it waits its turn. Does not switch; may
     // sleep.
     void acquire(carrier *k) noexcept;
-    // The calling adopted carrier's outermost region has ended: it keeps the hart, or hands it to a thread that waits.
-    void leave(carrier *k) noexcept;
+    // The calling adopted carrier's outermost region has ended, or a call of it: it keeps the hart, or hands it to a
+    // thread that waits, or a root.
+    void leave(carrier *k, next_use next) noexcept;
     // The calling adopted carrier computes outside Comity, and keeps a hart as if it had just left a region: the one it
     // keeps already, or an idle one. False: there is none, and it has none; then one that becomes idle soon is kept for
     // it ("Kept harts": README.md). Never waits.

@@ -351,10 +351,10 @@ carrier *enter_comity() noexcept {
     return k;
 }
 
-void leave_comity(carrier *k) noexcept {
+void leave_comity(carrier *k, next_use next) noexcept {
     if (k->adopted && k->current == k->native && k->native->owner == &base()) {
         k->native->owner = nullptr;
-        base().leave(k);
+        base().leave(k, next);
     }
 }
 

@@ -18,9 +18,11 @@ COMITY_SHARED carrier *adopt() noexcept;
 COMITY_SHARED carrier *adopt_if_possible() noexcept;
 
 // Makes sure that the caller holds a hart: an adopted thread outside Comity waits for one. Returns its carrier.
-// leave_comity gives it up again when the native context belongs to no scheduler but the base.
+// leave_comity gives it up again when the native context belongs to no scheduler but the base: it is kept for its next
+// use, which, as after a region, is expected `soon`, or else only if no scheduler wants one.
+enum class next_use : bool { soon, not_known };
 carrier *enter_comity() noexcept;
-void leave_comity(carrier *k) noexcept;
+void leave_comity(carrier *k, next_use next = next_use::soon) noexcept;
 
 // Waits on the transition context for a hart and enters the scheduler it is for.
 [[noreturn]] void wait_for_grant(carrier *k) noexcept;

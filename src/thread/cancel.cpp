@@ -61,7 +61,7 @@ void end_wait(const thread *t, thread_extension *x) noexcept {
     i = t->rest().waits.load(std::memory_order_acquire); // acquire[thread-waits]
     if (i && is_cancelled(extension_of(t)))
         if ((c = take_waiting(t))) core::unblock(c);
-    core::leave_comity(k);
+    core::leave_comity(k, core::next_use::not_known);
 }
 
 } // namespace

@@ -41,7 +41,7 @@ bool end_word::replace(std::uintptr_t &before, std::uintptr_t what) noexcept {
     const bool needs_hart = core::base().hart_count() == 1 && !(k && k->carried); // see end()
     if (needs_hart) k = core::enter_comity();
     const bool replaced = word_.compare_exchange_strong(before, what, std::memory_order_acq_rel); // acq_rel[thread-end]
-    if (needs_hart) core::leave_comity(k);
+    if (needs_hart) core::leave_comity(k, core::next_use::not_known);
     return replaced;
 }
 

@@ -37,7 +37,7 @@ int launch_under(thread *t, unit_scheduler *s, comity_pool_t *pool) noexcept {
     carrier *k = core::enter_comity();
     t->owner = s;
     const int error = hand_over(t, s, pool, k);
-    core::leave_comity(k);
+    core::leave_comity(k, core::next_use::not_known);
     if (error != 0) put_back_prepared(t);
     return error;
 }
@@ -80,7 +80,7 @@ int comity_thread_create_under(struct comity_scheduler *scheduler, struct comity
         if (out) *out = t; // before it runs
         if ((error = hand_over(t, s, pool, k))) dispose(t, k);
     }
-    core::leave_comity(k);
+    core::leave_comity(k, core::next_use::not_known);
     return error;
 }
 
@@ -92,7 +92,7 @@ int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_threa
     carrier *k = core::enter_comity();
     thread *t = nullptr;
     const int error = prepare_under(unwrap(scheduler), t, a, fn, k);
-    core::leave_comity(k);
+    core::leave_comity(k, core::next_use::not_known);
     if (error != 0) return error;
     hand_out_prepared(t, a.unwinds, out, data);
     return 0;

@@ -23,9 +23,8 @@ static const struct kind {
     const char *name;
     int (*test)(void);
     void (*unset)(void);
-} kinds[] = {{"simple", test_simple, unset_simple},
-             {"nested", test_nested, unset_nested},
-             {"mutex", test_mutex, unset_mutex}};
+} kinds[] = {
+    {"simple", test_simple, unset_simple}, {"nested", test_nested, unset_nested}, {"mutex", test_mutex, unset_mutex}};
 
 enum { threads = 2, ranks = 2, rounds = 50 };
 static int had;

@@ -95,6 +95,23 @@ TEST_P(threads_under_others, are_created_by_kernel_threads_too) {
     outside.join();
 }
 
+// With two harts one is with this thread, which sleeps in the kernel, so theirs is that of who has created them.
+TEST_P(threads_under_others, have_the_hart_of_the_kernel_thread_that_created_them) {
+    if (comity_hart_count() == 1) GTEST_SKIP() << "needs two harts";
+    comity_scheduler_t *own = comity_scheduler_self();
+    const comity_thread_attr_t a = attr();
+    std::thread outside([&] {
+        for (int i = 0; i < 3; ++i) {
+            comity_thread_t *t = nullptr;
+            EXPECT_EQ(comity_thread_create_under(own, nullptr, &t, &a, where_am_i, nullptr), 0);
+            void *result = nullptr;
+            EXPECT_EQ(comity_thread_join(t, &result), 0);
+            EXPECT_EQ(result, own);
+        }
+    });
+    outside.join();
+}
+
 TEST_P(threads_under_others, may_be_prepared_elsewhere) {
     other_scheduler other(COMITY_SCHEDULER_FIFO);
     const comity_thread_attr_t a = attr();
