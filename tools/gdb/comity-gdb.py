@@ -91,8 +91,12 @@ def thread(c):
     """The technique and the name of the user-level thread whose function the context executes: two strings."""
     if state(c) not in ("running", "parked") or not int(c["runs"]):
         return "", ""
+    return described(c["runs"])
+
+
+def described(runs):
     try:
-        t = c["runs"].cast(gdb.lookup_type("comity_thread").pointer())
+        t = runs.cast(gdb.lookup_type("comity_thread").pointer())
         technique = TECHNIQUES[int(t["how"])]
         apart = gdb.lookup_type("comity::descriptor_block").fields()
         rest = int(t) + next(f.type.sizeof for f in apart if f.name == "threads")
@@ -100,6 +104,16 @@ def thread(c):
         return technique, more["name"].string() if int(more) else ""
     except (gdb.error, IndexError):
         return "?", ""  # another C++ library, or something else than a thread
+
+
+def stackless():
+    """The stackless threads that run, each on the stack of whoever runs it: its kernel thread, technique and name."""
+    found = {}
+    for c in contexts():
+        if int(c["home"]) and int(c["home"]["transition"]["runs"]):
+            k = c["home"].dereference()
+            found[int(k["kernel_id"])] = described(k["transition"]["runs"])
+    return [(kernel, *of) for kernel, of in sorted(found.items())]
 
 
 def kernel_thread(c):
@@ -304,6 +318,8 @@ class Threads(gdb.Command):
                 where = (inner or lines or ["# ?"])[0].split(None, 1)[-1]
             technique, name = thread(c)
             print(f"{int(c['id']):>6} {kind(c):<7} {state(c):<8} {kernel_thread(c) or '':>8}  {technique:<9} {name:<16}  {where}")
+        for kernel, technique, name in stackless():
+            print(f"{'-':>6} {'-':<7} {'running':<8} {kernel:>8}  {technique:<9} {name:<16}  on the stack of who runs it")
         if not wanted and len(used) < len(every):
             print(f"and {len(every) - len(used)} free ones: comity threads all")
 

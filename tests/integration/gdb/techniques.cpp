@@ -1,5 +1,5 @@
 // A thread of each technique that can wait is parked below a function of a telling name; then the program stops for the
-// debugger.
+// debugger, in one of the technique that cannot.
 #include "comity/sync.hpp"
 #include "comity/thread.h"
 
@@ -21,6 +21,12 @@ void *body(void *p) {
     parked_below_here(p);
     return p;
 }
+
+void *stop_here(void *p) {
+    comity_thread_set_name(comity_thread_self(), "named-stackless");
+    __builtin_trap();
+    return p;
+}
 } // namespace
 
 int main() {
@@ -38,5 +44,8 @@ int main() {
     }
     while (arrived != made) comity_thread_yield();
     comity_thread_sleep_for(50'000'000); // all of them are parked by then
-    __builtin_trap();
+    comity_thread_attr_t attr{};
+    attr.technique = COMITY_TECHNIQUE_STACKLESS;
+    comity_thread_t *t = nullptr;
+    return comity_thread_create(&t, &attr, stop_here, nullptr) || comity_thread_join(t, nullptr);
 }

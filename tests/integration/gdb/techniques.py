@@ -1,5 +1,5 @@
-"""In gdb, at the end of techniques.cpp: a parked thread of each technique is listed under its name, where it stands; free
-contexts, of which there are some since they are made several at once, are listed when all are asked for."""
+"""In gdb, at the end of techniques.cpp: a parked thread of each technique is listed under its name, where it stands, and
+a stackless one that runs; free contexts, of which there are some since they are made several at once, are listed when all are asked for."""
 
 import gdb
 
@@ -9,6 +9,8 @@ for technique in ("full", "full_l", "roc", "roc_l", "ss", "ss_l", "sc", "c_full"
     name = f"named-{technique}"
     if not any(f" parked " in l and f" {technique} " in l and f" {name} " in l for l in lines):
         missing.append(technique)
+if not any(" running " in l and " stackless " in l and " named-stackless " in l for l in lines):
+    missing.append("stackless")
 below = gdb.execute("comity bt all", to_string=True).count("parked_below_here (")
 if below != 12:
     missing.append(f"12 backtraces, but {below}")
