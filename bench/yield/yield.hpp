@@ -53,6 +53,7 @@ public:
         times_ = times;
         game_ = {};
         argument arguments[2] = {{this, 0}, {this, 1}};
+        for (auto &thread : threads_) thread = {};
         const std::uint64_t begin = time_stamp();
         for (int i = 0; i < 2; ++i) Threads::template create<body>(threads_[i], &arguments[i]);
         for (int i = 0; i < 2; ++i) Threads::join(threads_[i]);
@@ -72,6 +73,8 @@ private:
     static void body(void *p) {
         auto [owner, number] = *static_cast<argument *>(p);
         if constexpr (std::is_invocable_v<Step, typename Threads::handle>) {
+            // A child-first thread starts before the other one is there.
+            while (owner->threads_[1 - number] == typename Threads::handle{}) Threads::yield();
             const auto other = owner->threads_[1 - number];
             owner->game_.play(number, owner->times_, [owner, other] { owner->step_(other); });
         } else {

@@ -9,7 +9,8 @@
  * but not in a signal handler. A function that is a *producer's* or a *consumer's* may be called by one at a time where
  * the access allows only one; in a private pool both are the same one. Each call returns 0 or an error number:
  *   EBUSY  somebody else is at this side of the pool at this moment, which its access forbids. Nothing has happened.
- *          Two who come in the same few processor cycles may not be noticed.
+ *          Two who come in the same few processor cycles may not be noticed, and then the pool is broken, as any data
+ *          that two write at the same time: units are lost or come twice, or a call does not return, or crashes.
  *   EPERM  the side belongs to another hart or context (comity_pool_own). */
 #ifndef COMITY_POOL_H
 #define COMITY_POOL_H

@@ -1,8 +1,8 @@
 // Pools and units in C++ (comity/pool.h says what each function does and where it may be called; none switches).
 //
 // comity::pool takes its access and order at run time. pool_private, pool_spsc, pool_spmc, pool_mpsc and pool_mpmc have
-// the access in their type: what only one may do is done through an end that can be moved but not copied, so a second
-// producer of an spsc pool does not compile.
+// the access in their type: what only one may do is done through an end that can be moved but not copied: to share one
+// does not compile, and to ask a pool for a second one while the first lives throws EBUSY.
 #pragma once
 
 #include "comity/core/cxx20.hpp" // first: nothing else would compile

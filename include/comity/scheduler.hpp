@@ -64,6 +64,8 @@ inline constexpr comity_scheduler_functions_t functions_of{
 // kind; its end waits for all of them. To be destroyed in the context that made it. May switch.
 class scheduled_threads {
 public:
+    static constexpr bool stateless = true; // as all of Comity's
+
     struct attributes {
         scheduler_kind kind = scheduler_kind::work_stealing;
         unsigned most_harts = 0; // 0: all

@@ -32,7 +32,8 @@ typedef enum comity_technique {
     COMITY_TECHNIQUE_SS_L = 6,
     COMITY_TECHNIQUE_SC = 7,        /* on the scheduler's own stack, which it keeps when it is stopped (3.4.4); with the
                                      * default stack size and no storage of its own, else as SS-L */
-    COMITY_TECHNIQUE_STACKLESS = 8, /* a function call: it cannot wait, and aborts if it would have to (3.3.1) */
+    COMITY_TECHNIQUE_STACKLESS = 8, /* a function call: it cannot wait, and aborts if it would have to (3.3.1). With a
+                                     * stack size, storage or an affinity of its own: EINVAL */
     COMITY_TECHNIQUE_C_FULL = 9,    /* child-first (3.3.4, 3.5) */
     COMITY_TECHNIQUE_C_FULL_E = 10,
     COMITY_TECHNIQUE_C_ROC = 11,
@@ -129,7 +130,8 @@ COMITY_API int comity_thread_join(comity_thread_t *thread, void **result);
 COMITY_API int comity_thread_detach(comity_thread_t *thread);
 
 /* Lets other threads of the same scheduler run on this hart, if there are any that can. Where: any thread, context. May
- * switch. Outside a scheduler of threads it does nothing. */
+ * switch. Outside a scheduler of threads, and in a stackless thread, which cannot stop, it does nothing: a loop there
+ * must not wait for what a thread of the same hart has to do. */
 COMITY_API void comity_thread_yield(void);
 
 /* Leaves the hart to others until `deadline` (comity_now; COMITY_NO_DEADLINE: for ever), or for `ns` nanoseconds; it

@@ -145,9 +145,10 @@ inline bool valid(const comity_thread_attr_t &a) noexcept {
     return sys::number_of(a.technique) < number_of_techniques && a.stack_size <= UINT32_MAX;
 }
 
-// An affinity is not for stackless threads.
+// Stackless threads have no stack, and neither storage nor an affinity of their own.
 inline bool is_possible(const comity_thread_attr_t &a) noexcept {
-    return valid(a) && (a.hart_count == 0 || a.technique != COMITY_TECHNIQUE_STACKLESS);
+    const bool needs_context = a.hart_count != 0 || a.own_tls || a.stack_size != 0;
+    return valid(a) && !(needs_context && a.technique == COMITY_TECHNIQUE_STACKLESS);
 }
 
 inline bool is_plain(const comity_thread_attr_t &a) noexcept { return a.stack_size == 0 && !a.own_tls; }

@@ -36,6 +36,7 @@ struct plan {
         const std::uint32_t size = r(8);
         attr.stack_size = size == 0 ? 65536 : size == 1 ? 300'000 : 0;
         attr.own_tls = r(16) == 0 && with_tls;
+        if (attr.technique == COMITY_TECHNIQUE_STACKLESS) attr.stack_size = 0, attr.own_tls = 0;
         attr.detached = r(8) == 0;
         in_two_steps = r(4) == 0;
         detached_later = !attr.detached && r(8) == 0;

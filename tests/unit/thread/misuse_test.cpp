@@ -126,6 +126,23 @@ TEST_P(thread_handles, that_were_not_launched_can_be_given_up) {
 }
 
 // The scheduler that the first of them opened ends with the last one.
+TEST(thread_attributes, of_a_stackless_thread_give_it_nothing_of_its_own) {
+    const comity::threads scope;
+    static const int hart = 0;
+    comity_thread_attr_t with[3] = {{}, {}, {}};
+    with[0].stack_size = 65536;
+    with[1].own_tls = 1;
+    with[2].harts = &hart, with[2].hart_count = 1;
+    for (comity_thread_attr_t &a : with) {
+        a.technique = COMITY_TECHNIQUE_STACKLESS;
+        comity_thread_t *t = nullptr;
+        EXPECT_EQ(comity_thread_create(
+                      &t, &a, [](void *p) { return p; }, nullptr),
+                  EINVAL);
+        EXPECT_EQ(t, nullptr);
+    }
+}
+
 TEST(threads_that_were_not_launched, do_not_keep_a_scheduler) {
     comity_thread_t *t = nullptr;
     ASSERT_EQ(comity_thread_prepare(&t, nullptr, same, nullptr), 0);
