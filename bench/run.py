@@ -243,9 +243,9 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     conditions = conditions_of(suite, programs, rate, given.repeats)
     for line in machine.as_lines(conditions):
         print(line)
-    settings = Settings(programs, given.repeats, given.quick, rate, instructions.available(), given.prefix, given.patience)
-    if not settings.count_instructions:
-        say("perf may not count instructions here, so they are left out")
+    settings = Settings(programs, given.repeats, given.quick, rate, instructions.find_counter(), given.prefix, given.patience)
+    if not settings.counter:
+        say("perf may not count instructions here, and valgrind is not installed, so they are left out")
     shown = replace(suite, cases=cases)
     results, transfers = measure_all(Session(settings, contenders, say, NOW.show), shown)
     NOW.clear()

@@ -1,5 +1,6 @@
 """The figures of the thesis of Iwasaki: cycles for a creation and a join over D (figures 3.28, 3.29) and over N at D = 0 and 100 %
-(3.30 to 3.33), parent-first and child-first apart, in both orders of joining."""
+(3.30 to 3.33), parent-first and child-first apart, in both orders of joining. Figures 3.10, 3.18 and 3.26 show the same for one
+machine."""
 from __future__ import annotations
 
 from pathlib import Path

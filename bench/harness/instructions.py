@@ -1,11 +1,13 @@
-"""Instructions per region, which do not depend on the neighbours. Where perf may not count (most virtual machines), there are none."""
+"""Instructions per region, which do not depend on the neighbours: as perf counts them, or where it may not (most virtual machines), as
+callgrind does, which runs programs some fifty times slower."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
-from typing import Mapping, Optional, Sequence
+from typing import List, Mapping, Optional, Sequence
 
 from .process import clean_environment
 
@@ -21,24 +23,41 @@ def parse_perf(text: str) -> Optional[int]:
     return None
 
 
-def count(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> Optional[int]:
-    perf = shutil.which("perf")
-    if perf is None:
-        return None
-    with tempfile.NamedTemporaryFile("r", suffix=".perf") as report:
-        # env: perf itself is not to run under the preloaded runtime.
-        assignments = [f"{name}={value}" for name, value in environment.items()]
-        full = [perf, "stat", "-x,", "-e", EVENT, "-o", report.name, "--", "env", *assignments, *command]
-        try:
-            done = subprocess.run(full, env=clean_environment(os.environ, {}), stdin=subprocess.DEVNULL, timeout=timeout,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return parse_perf(report.read()) if done.returncode == 0 else None
+def parse_callgrind(text: str) -> Optional[int]:
+    """The count in callgrind's log; None when the program did not come to its end."""
+    found = re.search(r"^==\d+== Collected : (\d+)", text, re.MULTILINE)
+    return int(found.group(1)) if found else None
 
 
-def available() -> bool:
-    return count(["true"], {}, 10) is not None
+class Counter:
+    """Counts the instructions of whole runs by one of two tools."""
+
+    def __init__(self, tool: str):
+        self.tool = tool
+        self.is_slow = tool == "callgrind"
+
+    def count(self, command: Sequence[str], environment: Mapping[str, str], timeout: float) -> Optional[int]:
+        with tempfile.NamedTemporaryFile("r", suffix=".count") as report:
+            # env: the tool itself is not to run under the preloaded runtime.
+            assignments = [f"{name}={value}" for name, value in environment.items()]
+            try:
+                done = subprocess.run([*self._tool(report.name), "env", *assignments, *command], env=clean_environment(os.environ, {}),
+                                      stdin=subprocess.DEVNULL, timeout=timeout, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            except (OSError, subprocess.TimeoutExpired):
+                return None
+            return (parse_callgrind if self.is_slow else parse_perf)(report.read()) if done.returncode == 0 else None
+
+    def _tool(self, report: str) -> List[str]:
+        if self.is_slow:
+            return ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={report}", "--trace-children=yes"]
+        return ["perf", "stat", "-x,", "-e", EVENT, "-o", report, "--"]
+
+
+def find_counter() -> Optional[Counter]:
+    for tool, program in (("perf", "perf"), ("callgrind", "valgrind")):
+        if shutil.which(program) and Counter(tool).count(["true"], {}, 20) is not None:
+            return Counter(tool)
+    return None
 
 
 def regions_for(microseconds: float) -> int:

@@ -79,6 +79,7 @@ class Case:
     quick_too: bool = True  # False: left out by --quick
     regions: int = 0  # above zero: it understands --regions, and so many are enough for a count of instructions
     counted: Sequence[str] = ()  # arguments for that count
+    simulated: bool = False  # it is counted also where that takes fifty times as long
     environment: Mapping[str, str] = field(default_factory=dict)  # over a variant's
     cores: int = 0  # above zero: the process may use so many
 

@@ -11,6 +11,7 @@ from .libraries import SUBJECTS, YIELDING_SUBJECTS
 from .model import Bar, Case, Suite
 
 FORKJOIN = "Creation and join of an empty thread (cycles, one worker)"
+POINTS = "Further points of figures 3.10, 3.18, 3.26 and 3.28 to 3.33 (cycles, one worker)"
 SWITCH = "Switching (cycles, one worker)"
 TREES = "Recursion, each call spawned (seconds)"
 SYNC = "Synchronisation, two workers (nanoseconds)"
@@ -83,9 +84,10 @@ SHOWN = [(256, 0, "forward"), (256, 0, "reverse"), (4096, 0, "forward"), (4096, 
 
 def _point(n: int, d: int, order: str) -> Case:
     joined = "" if order == "forward" else ", joined in reverse"
-    return Case(point_name(n, d, order), f"N = {n}, D = {d} %{joined}", FORKJOIN, "forkjoin", [], _point_contenders(n, d, order),
+    shown = (n, d, order) in SHOWN
+    return Case(point_name(n, d, order), f"N = {n}, D = {d} %{joined}", FORKJOIN if shown else POINTS, "forkjoin", [], _point_contenders(n, d, order),
                 f"n{n}-d{d}-{order}", "cycles", _point_bars(n, d, order), sampled=False, together="forkjoin", fixed_variant=True,
-                shown=(n, d, order) in SHOWN, quick=["--point-ms", "3"], regions=250_000,
+                shown=shown, simulated=n == 256 and d in (0, 100), quick=["--point-ms", "3"], regions=250_000,
                 counted=["--n", str(n), "--d", str(d), "--reverse", "0" if order == "forward" else "1"])
 
 
@@ -142,7 +144,7 @@ OTHER_CASES = [
          [goal(25), ratio(25 / 41, "massivethreads"), ratio(25 / 60, "argobots"), ratio(25 / 147, "boost_fiber"), ratio(25 / 147, "go")],
          ["missed"], sampled=False, regions=500_000, quick=["--budget-s", "0.05"]),
     Case("yield-to", "yield to a thread by name", SWITCH, "yield", ["--direct", "1"], YIELDING_SUBJECTS, "cycles", "cycles",
-         [], ["missed"], sampled=False, regions=500_000, quick=["--budget-s", "0.05"]),
+         [], ["missed"], sampled=False, regions=500_000, simulated=True, quick=["--budget-s", "0.05"]),
     Case("yield-tls", "yield between two threads with TLS of their own", SWITCH, "yield", ["--own-tls", "1"], ["comity-full"], "cycles",
          "cycles", [goal(60, "comity-full")], ["missed"], sampled=False, regions=500_000, quick=["--budget-s", "0.05"]),
     Case("switch", "direct switch between two stacks", SWITCH, "switch", [], ["comity", "boost_context"], "cycles", "cycles",

@@ -122,6 +122,24 @@ def contender_rows(cases: Sequence[Case], contenders: Mapping[str, Contender], r
     return rows
 
 
+def instruction_rows(cases: Sequence[Case], contenders: Mapping[str, Contender], results: Results) -> List[List[str]]:
+    """Heading first: a row a contender, a column a case that was counted; only the heading if none was."""
+    counted = [case for case in cases if any(one.instructions is not None for one in results[case.name].values())]
+    rows = [["instructions", *[case.title for case in counted]]]
+    for one in _columns(counted, contenders):
+        counts = [results[case.name][one.name].instructions if one.name in results[case.name] else None for case in counted]
+        if any(count is not None for count in counts):
+            rows.append([one.title, *["–" if count is None else figure(count) for count in counts]])
+    return rows
+
+
+def hidden_rows(cases: Sequence[Case], contenders: Mapping[str, Contender], results: Results) -> List[List[str]]:
+    """Heading first: a row a case that is only drawn, a column a contender; medians alone."""
+    columns = _columns(cases, contenders)
+    return [["", *[one.title for one in columns]],
+            *[[case.title, *[cell(results[case.name].get(one.name), spread=False) for one in columns]] for case in cases]]
+
+
 def demand_rows(cases: Sequence[Case], contenders: Mapping[str, Contender], results: Results) -> List[List[str]]:
     """Heading first: what was promised of those that took part, and what became of it. A demand on a contender or against a peer
     that is not there is left out."""
@@ -156,8 +174,8 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 def _tables(cases: Sequence[Case], suite: Suite, contenders: Mapping[str, Contender], results: Results) -> List[List[List[str]]]:
     if not suite.contenders_as_rows:
         return [rows_of(cases, suite, contenders, results)]
-    demands = demand_rows(cases, contenders, results)
-    return [contender_rows(cases, contenders, results), *([demands] if len(demands) > 1 else [])]
+    further = [instruction_rows(cases, contenders, results), demand_rows(cases, contenders, results)]
+    return [contender_rows(cases, contenders, results), *[rows for rows in further if len(rows) > 1]]
 
 
 def terminal_report(suite: Suite, contenders: Mapping[str, Contender], results: Results) -> str:
@@ -170,16 +188,16 @@ def terminal_report(suite: Suite, contenders: Mapping[str, Contender], results: 
     return "\n".join([*parts, tally_text(tally(suite, results))])
 
 
-def variants_line(title: str, outcomes: Mapping[str, Outcome]) -> str:
+def variants_line(title: str, outcomes: Mapping[str, Outcome], _as_table: bool) -> str:
     chosen = [f"{name} {one.variant}" for name, one in outcomes.items() if one.trial]
     return f"- {title}: " + ", ".join(chosen) if chosen else ""
 
 
-def extras_line(title: str, outcomes: Mapping[str, Outcome]) -> str:
+def extras_line(title: str, outcomes: Mapping[str, Outcome], as_table: bool) -> str:
     parts = []
     for name, one in outcomes.items():
         facts = [f"{key} {figure(sorted(numbers)[len(numbers) // 2])}" for key, numbers in one.extra.items()]
-        if one.instructions is not None:
+        if one.instructions is not None and not as_table:
             facts.append(f"{figure(one.instructions)} instructions a region")
         if facts:
             parts.append(f"{name} ({', '.join(facts)})")
@@ -199,10 +217,14 @@ def markdown_report(suite: Suite, contenders: Mapping[str, Contender], results: 
         lines += [f"### {title}", ""]
         for rows in _tables(cases, suite, contenders, results):
             lines += [markdown_table(rows), ""]
+    hidden = [case for case in suite.cases if case.name in results and not case.shown]
+    if hidden and suite.contenders_as_rows:
+        lines += [f"### {hidden[0].group}", "", markdown_table(hidden_rows(hidden, contenders, results)), ""]
     if any("~" in line for line in lines):
         lines += [DISTURBED, ""]
     for heading, maker in (("Best settings found:", variants_line), ("Beside the table:", extras_line)):
-        found = [line for case in suite.cases if case.name in results and case.shown for line in [maker(suite.name_of(case), results[case.name])] if line]
+        found = [line for case in suite.cases if case.name in results and case.shown 
+                 for line in [maker(suite.name_of(case), results[case.name], suite.contenders_as_rows)] if line]
         if found:
             lines += [heading, "", *found, ""]
     return "\n".join(lines).rstrip() + "\n"

@@ -19,7 +19,7 @@ class Settings:
     repeats: int = 5
     quick: bool = False
     loop_rate: float = 0.0  # iterations of the work loop per cycle, the same for all
-    count_instructions: bool = False
+    counter: Optional[instructions.Counter] = None  # of instructions
     prefix: Sequence[str] = ()  # words before every command
     patience: float = 3.0  # seconds to wait for a quiet moment before a run; 0: disturbed runs are not repeated either
 
@@ -67,9 +67,9 @@ class Session:
                 if number == 0 or name not in first.once:
                     self.now(f"{label}: {name}, {number + 1} of {self._rounds(first)}")
                     self._one_run([case for case in cases if name in case.contenders], name, chosen[name], outcomes)
-        if self.settings.count_instructions:
+        if self.settings.counter:
             for case in cases:
-                for name in runners:
+                for name in runners if case.simulated or not self.settings.counter.is_slow else []:
                     if name in outcomes[case.name] and (case.sampled or case.regions > 0) and case.shown and name not in case.once:
                         self.now(f"{case.name}: {name}, instructions")
                         outcomes[case.name][name].instructions = self._instructions(case, chosen[name], outcomes[case.name][name])
@@ -152,9 +152,11 @@ class Session:
         if not outcome.values:
             return None
         regions = case.regions or instructions.regions_for(median(outcome.values))
+        if self.settings.counter.is_slow:
+            regions = max(1, regions // 10)
         command = [*self._command(case, variant), *case.counted]
         few = instructions.few_of(regions)
-        counts = [instructions.count([*command, "--regions", str(number)], variant.environment, case.timeout) if number else 0
+        counts = [self.settings.counter.count([*command, "--regions", str(number)], variant.environment, case.timeout) if number else 0
                   for number in (few, regions)]
         return instructions.per_region(counts, regions - few)
 

@@ -123,10 +123,10 @@ class ContenderTables(unittest.TestCase):
     def test_demands_on_the_absent_are_left_open(self):
         self.assertEqual(report.tally(self.SUITE, self.RESULTS), {"issue": {"PASS": 3, "n/a": 2}, "anchor": {"MISS": 1}})
 
-    def test_points_of_curves_are_in_the_json_and_not_on_the_page(self):
+    def test_points_of_curves_have_a_table_of_their_own(self):
         page = report.markdown_report(self.SUITE, self.TAKING_PART, self.RESULTS, {})
         self.assertIn("What is what.", page)
-        self.assertNotIn("a point of a curve", page)
+        self.assertIn("|  | COMITY |\n|---|---|\n| a point of a curve | 7.00 |\n", page)
         self.assertIn("a point of a curve", report.as_json(self.SUITE, self.RESULTS, {}))
 
     def test_the_plot_shows_each_cost_over_the_subjects(self):

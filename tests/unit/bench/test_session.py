@@ -1,5 +1,6 @@
 """The order of the runs, the choice of a contender's best setting, and what a failure does. run_program is replaced by a table."""
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -87,13 +88,23 @@ class Sessions(SessionCase):
         case = Case("row", "a row", "group", "/prog", contenders=("libgomp", "comity"), sampled=False, regions=1600, once=["libgomp"],
                     fixed_variant=True)
 
-        def count(command, environment, timeout):
-            counted.append(command[-1])
-            return 1000 + 7 * int(command[-1])
+        class Counter:
+            is_slow = False
 
-        with mock.patch.object(session.instructions, "count", count):
-            outcomes = self.run_session(lambda variant, command: Run(record={"us": 1.0}), case=case, repeats=3, count_instructions=True)
+            def count(self, command, environment, timeout):
+                counted.append(command[-1])
+                return 1000 + 7 * int(command[-1])
+
+        def run(case, counter):
+            counted.clear()
+            return self.run_session(lambda variant, command: Run(record={"us": 1.0}), case=case, repeats=3, counter=counter)
+
+        outcomes = run(case, Counter())
         self.assertEqual((counted, outcomes["comity"].instructions, outcomes["libgomp"].instructions), (["100", "1600"], 7, None))
+        slow = Counter()
+        slow.is_slow = True
+        self.assertEqual((run(case, slow)["comity"].instructions, counted), (None, []))
+        self.assertEqual((run(replace(case, simulated=True), slow)["comity"].instructions, counted), (7, ["10", "160"]))
 
     def test_a_record_without_the_metric_is_a_failure(self):
         outcomes = self.run_session(lambda variant, command: Run(record={"other": 1.0}), contenders=(SUBJECT,), repeats=3)
