@@ -54,7 +54,7 @@ private:
     bool naps_ = false;
 };
 
-// The calling kernel thread gives tokens because somebody's time has come, and for nothing else.
+// The calling kernel thread gives tokens because somebody's time has come, or for what it has seen on its look.
 void serve_deadlines() noexcept;
 
 struct counters {

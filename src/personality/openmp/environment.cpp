@@ -356,6 +356,8 @@ void reader::others() noexcept {
     }
     if (const char *text = look_up("OMP_TARGET_OFFLOAD"); text && !read_target_offload(text, p_.target_offload))
         complain("OMP_TARGET_OFFLOAD", "mandatory, disabled or default", "default");
+    p_.deterministic_reduction = look_up("KMP_DETERMINISTIC_REDUCTION");
+    p_.force_reduction = look_up("KMP_FORCE_REDUCTION");
     spin_count();
     blocktime();
     library();

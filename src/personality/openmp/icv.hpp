@@ -57,6 +57,9 @@ struct process_icvs {
     int spin_us = -1; // how long a hart without work and a waiting rank spin; -1: nobody said
     bool display_affinity = false;
     enum class offload : std::uint8_t { disabled, usual, mandatory } target_offload = offload::usual; // LLVM's numbers
+    // KMP_DETERMINISTIC_REDUCTION, KMP_FORCE_REDUCTION: as they were found; read at the first reduction, since a
+    // process that has none says nothing of bad values.
+    const char *deterministic_reduction = nullptr, *force_reduction = nullptr;
     bool own_regions = false;               // COMITY_OWN_REGIONS (own_regions.hpp)
     std::atomic<int> num_teams{0};          // omp_set_num_teams
     std::atomic<int> teams_thread_limit{0}; // omp_set_teams_thread_limit

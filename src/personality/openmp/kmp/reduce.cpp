@@ -27,11 +27,11 @@ using combine_function = void (*)(void *into, void *from);
 
 // What KMP_FORCE_REDUCTION and KMP_DETERMINISTIC_REDUCTION say; `alone`: nothing.
 reduction_way read_wanted() noexcept {
-    const char *text = look_up("KMP_DETERMINISTIC_REDUCTION");
+    const char *text = process.deterministic_reduction;
     bool deterministic = false;
     if (text && !read_flag(text, deterministic))
         comity::sys::warn("KMP_DETERMINISTIC_REDUCTION=\"%s\": not true or false; using false", text);
-    text = look_up("KMP_FORCE_REDUCTION");
+    text = process.force_reduction;
     if (text && !::strcasecmp(text, "critical")) return locked;
     if (text && !::strcasecmp(text, "atomic")) return by_atomic;
     if (text && !::strcasecmp(text, "tree")) return gathered;
