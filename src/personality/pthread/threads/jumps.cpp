@@ -4,11 +4,15 @@
 #include "personality/pthread/threads/faults.hpp"
 #include "personality/pthread/threads/object.hpp"
 #include "personality/pthread/threads/signals.hpp"
+#include "personality/pthread/threads/sleeping_call.hpp"
 #include "personality/pthread/threads/vfork.hpp"
 #include "sys/c_library.hpp"
+#include "sys/message.hpp"
 
 #include <bit>
 #include <csetjmp>
+
+#include <sys/resource.h>
 
 namespace comity::posix {
 
@@ -70,9 +74,32 @@ void restore_mask(const __jmp_buf_tag &to, receiver &r) {
     if (is_due(r)) deliver(r);
 }
 
+// Is the address on the stack of the process's first thread?
+bool is_on_first_stack(std::uintptr_t sp) noexcept {
+    const void *known = sys::find_symbol("__libc_stack_end");
+    if (!known) return false;
+    const auto end = *static_cast<const std::uintptr_t *>(known);
+    constexpr rlim_t usual = 8U << 20;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > 64 * usual) limit.rlim_cur = usual;
+    return sp <= end && end - sp < limit.rlim_cur;
+}
+
+// A rank that jumps out of its region to where the first thread has opened it: both would be on that stack.
+void refuse_jump_off_rank(const __jmp_buf_tag &to) noexcept {
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    if (!can_read_sp || !is_rank() || !is_on_first_stack(sp_in(to)) || is_on_first_stack(here)) return;
+    sys::fatal("longjmp",
+               "a thread of a parallel region jumps out of it, to the stack of the thread that opened it and is "
+               "using it; only a jump within the region is defined");
+}
+
 [[noreturn]] void jump(next<jump_function> &librarys, __jmp_buf_tag *to, int value) {
     receiver *r = receiver_here();
-    if (!r) innermost_call = nullptr; // which a handler leaves by this; or it is in a call still, which then goes on
+    if (!r) {
+        innermost_call = nullptr; // which a handler leaves by this; or it is in a call still, which then goes on
+        refuse_jump_off_rank(*to);
+    }
     if (!r || !(to->__mask_was_saved || leaves_something(*r)) || in_vforked_child()) {
         librarys.get()(to, value);
         __builtin_unreachable();
