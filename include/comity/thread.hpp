@@ -181,6 +181,9 @@ public:
     unsigned char priority() const { return comity_thread_priority(handle()); }
     id get_id() const noexcept { return id(handle_); }
     comity_thread_t *native_handle() const noexcept { return handle_; }
+    void swap(thread &other) noexcept { std::swap(handle_, other.handle_); }
+    // How many threads can run at the same time: the number of harts. The first call starts Comity.
+    static unsigned hardware_concurrency() noexcept { return static_cast<unsigned>(comity_hart_count()); }
 
 private:
     static constexpr int EINVAL_ = static_cast<int>(std::errc::invalid_argument);
@@ -350,13 +353,28 @@ public:
 
     bool joinable() const noexcept { return thread_.joinable(); }
     void join() { thread_.join(); }
+    bool try_join() { return thread_.try_join(); }
+    template <class Clock, class Duration> bool join_until(std::chrono::time_point<Clock, Duration> time) {
+        return thread_.join_until(time);
+    }
+    template <class Rep, class Period> bool join_for(std::chrono::duration<Rep, Period> time) {
+        return thread_.join_for(time);
+    }
     void detach() { thread_.detach(); }
     bool cancel() { return thread_.cancel(); }
+    bool resume() { return thread_.resume(); }
+    void set_priority(unsigned char priority) { thread_.set_priority(priority); }
+    unsigned char priority() const { return thread_.priority(); }
     id get_id() const noexcept { return thread_.get_id(); }
     comity_thread_t *native_handle() const noexcept { return thread_.native_handle(); }
     std::stop_source get_stop_source() const noexcept { return stop_; }
     std::stop_token get_stop_token() const noexcept { return stop_.get_token(); }
     bool request_stop() noexcept { return stop_.request_stop(); }
+    void swap(jthread &other) noexcept {
+        std::swap(stop_, other.stop_);
+        thread_.swap(other.thread_);
+    }
+    static unsigned hardware_concurrency() noexcept { return thread::hardware_concurrency(); }
 
 private:
     template <class Function, class... Arguments>
@@ -387,6 +405,12 @@ inline void set_affinity(std::span<const int> harts) {
     const int error = comity_thread_set_affinity(harts.data(), harts.size());
     if (error == static_cast<int>(std::errc::not_enough_memory)) throw std::bad_alloc();
     if (error != 0) throw std::system_error(error, std::generic_category(), "comity::this_thread::set_affinity");
+}
+// The calling thread goes on on the hart with this number, unless an idle one takes it from there. Throws
+// std::system_error, as comity_thread_migrate says. Switches.
+inline void migrate(int hart) {
+    if (const int error = comity_thread_migrate(hart))
+        throw std::system_error(error, std::generic_category(), "comity::this_thread::migrate");
 }
 // The hart goes on with that thread at once; false: it is not at hand. Switches.
 inline bool yield_to(const thread &t) noexcept {

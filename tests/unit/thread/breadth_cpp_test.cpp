@@ -228,6 +228,34 @@ TEST(cpp_breadth, threads_are_suspended_and_resumed) {
     EXPECT_EQ(steps, 2);
 }
 
+TEST(cpp_breadth, threads_are_swapped_and_joined_in_time) {
+    const comity::threads scope;
+    EXPECT_EQ(thread::hardware_concurrency(), static_cast<unsigned>(comity_hart_count()));
+    comity_event_t go = COMITY_EVENT_INIT;
+    std::atomic<int> ran{0};
+    jthread a([&] {
+        comity_event_wait(&go);
+        ran = 1;
+    });
+    jthread b;
+    const auto id = a.get_id();
+    a.swap(b);
+    EXPECT_FALSE(a.joinable());
+    EXPECT_EQ(b.get_id(), id);
+    EXPECT_FALSE(b.try_join());
+    EXPECT_FALSE(b.join_for(std::chrono::microseconds(1)));
+    comity_event_set(&go);
+    EXPECT_TRUE(b.join_for(std::chrono::hours(1)));
+    EXPECT_EQ(ran, 1);
+    thread c({.technique = technique::full}, [] { // not on the stack of this thread, which is bound
+        comity::this_thread::migrate(0);
+        EXPECT_THROW(comity::this_thread::migrate(1 << 20), std::system_error);
+    });
+    thread d;
+    d.swap(c);
+    d.join();
+}
+
 TEST(cpp_breadth, jthreads_are_asked_to_stop_and_joined) {
     const comity::threads scope;
     std::atomic<int> stopped{0};
