@@ -136,7 +136,7 @@ void work_stealing::close() noexcept {
             registrant,
             [](context *, void *self) {
                 auto *s = static_cast<work_stealing *>(self);
-                s->closing_.store(true, std::memory_order_relaxed);
+                s->closing_.store(true, std::memory_order_release);  // release[closing-mark]
                 std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[closing]
                 s->next(core::current_carrier());
             },

@@ -14,13 +14,15 @@ enum bug {
     tells_without_an_exchange,
     sums_created_first,
     ended_relaxed,
-    ends_before_it_creates
+    ends_before_it_creates,
+    closes_relaxed
 };
 
 struct closing : rl::test_suite<closing, 3> {
     static constexpr unsigned harts = 2;
     atomic<unsigned> created_[harts], ended_[harts], parents_, children_, closing_, done_;
     parker registrant_;
+    var<int> parked_;        // the registrant's context, which whoever clears closing_ may resume
     int unblocked_, waited_; // how often; by whoever has cleared closing_, and by the registrant
 
     void before() {
@@ -29,6 +31,7 @@ struct closing : rl::test_suite<closing, 3> {
         created_[0].store(1, mo_relaxed, $);
         parents_.store(1, mo_relaxed, $);
         unblocked_ = waited_ = 0;
+        parked_($) = 0;
     }
     bool all_ended() {
         unsigned made = 0, gone = 0;
@@ -47,11 +50,14 @@ struct closing : rl::test_suite<closing, 3> {
         else if (!closing_.exchange(0, mo_acq_rel, $)) // acq_rel[closing-mark]
             return;
         ++unblocked_;
+        RL_ASSERT(parked_($) == 1);
+        parked_($) = 0;
         registrant_.wake();
     }
     void close() {
         while (!all_ended()) {
-            closing_.store(1, mo_relaxed, $);
+            parked_($) = 1;
+            closing_.store(1, unless(closes_relaxed, mo_release), $);                  // release[closing-mark]
             if (!seeded(closes_without_fence)) rl::atomic_thread_fence(mo_seq_cst, $); // seq_cst[closing]
             // Its own hart finds nothing, or leaves work to others and goes.
             const bool queued = parents_.load(mo_relaxed, $) || children_.load(mo_relaxed, $);
@@ -89,11 +95,12 @@ struct closing : rl::test_suite<closing, 3> {
     void after() { RL_ASSERT(unblocked_ == waited_); }
 };
 
-const registration here{{"closing",
-                         {"closes_without_fence", "tells_without_fence", "closes_and_looks_never",
-                          "tells_without_an_exchange", "sums_created_first", "ended_relaxed", "ends_before_it_creates"},
-                         search<closing>,
-                         {1, 100000}}};
+const registration here{
+    {"closing",
+     {"closes_without_fence", "tells_without_fence", "closes_and_looks_never", "tells_without_an_exchange",
+      "sums_created_first", "ended_relaxed", "ends_before_it_creates", "closes_relaxed"},
+     search<closing>,
+     {1, 100000}}};
 
 } // namespace
 } // namespace model

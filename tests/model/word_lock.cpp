@@ -74,7 +74,7 @@ struct word_lock : rl::test_suite<word_lock, 3> {
         if (!(now & waited_for) && word_.compare_exchange_strong(now, 0U, unless(leaves_relaxed, mo_release), $,
                                                                  mo_relaxed, $)) // release[word-lock]
             return;
-        const unsigned free = listed.load(mo_relaxed, $) > 1 ? +waited_for : 0U; // a hint
+        const unsigned free = listed.load(mo_relaxed, $) > 1 ? +waited_for : 0U;          // a hint
         const unsigned was = word_.exchange(free, unless(leaves_relaxed, mo_release), $); // release[word-lock]
         if (!(was & waited_for) || seeded(wakes_nobody)) return;
         fence_unless(wakes_without_fence); // seq_cst[address]
