@@ -44,6 +44,12 @@ def output_of(*command: str) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT).stdout.strip()
 
 
+def revision() -> str:
+    """The commit, and whether anything but results differs from it: one suite's must not mark the next one's."""
+    changed = output_of("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/results")
+    return output_of("git", "describe", "--always") + ("-dirty" if changed else "")
+
+
 def environment_without(settings: tuple[str, ...]) -> dict[str, str]:
     """The user's environment without variables that begin so: they would change what the tests see."""
     return {name: value for name, value in os.environ.items() if not name.startswith(settings)}

@@ -18,7 +18,7 @@ import report
 import suite
 from build import build
 from execute import execute
-from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, say, say_failure
+from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, revision, say, say_failure
 from source import libgomp_sources, source_error
 from verdict import expectations, failures
 
@@ -93,7 +93,7 @@ def run_all(tests: list, one: session, options: argparse.Namespace) -> dict:
 
 
 def setting(options: argparse.Namespace, sources: Path) -> dict:
-    return {"date": time.strftime("%Y-%m-%d"), "Comity": output_of("git", "describe", "--always", "--dirty"),
+    return {"date": time.strftime("%Y-%m-%d"), "Comity": revision(),
             "tests": (sources / "version").read_text().strip(), "compiler": output_of("gcc-12", "--version").splitlines()[0],
             "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores",
             "Fortran levels": ", ".join(suite.TORTURE if options.torture else suite.USUAL),

@@ -17,7 +17,7 @@ from pathlib import Path
 import report
 import suite
 from execute import execute
-from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, say, say_failure
+from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, revision, say, say_failure
 from source import llvm_tests, source_error
 
 CACHE = ROOT / "build" / "conformance" / "kmp"
@@ -65,7 +65,7 @@ def run_all(tests: list, options: argparse.Namespace, last: dict) -> dict:
 
 
 def setting(options: argparse.Namespace, tests: Path) -> dict:
-    return {"date": time.strftime("%Y-%m-%d"), "Comity": output_of("git", "describe", "--always", "--dirty"),
+    return {"date": time.strftime("%Y-%m-%d"), "Comity": revision(),
             "tests": (tests.parent / "version").read_text().strip(),
             "compiler": output_of(f"{suite.LLVM}/bin/clang", "--version").splitlines()[0],
             "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"}

@@ -18,7 +18,7 @@ import report
 import suite
 from build import build, build_error, support
 from execute import comity_run, creates_threads, execute
-from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, say, say_failure
+from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, revision, say, say_failure
 from source import glibc_tests, source_error
 
 CACHE = ROOT / "build" / "conformance" / "nptl"
@@ -79,7 +79,7 @@ def run_all(tests: list, options: argparse.Namespace, last: dict) -> dict:
 
 
 def setting(options: argparse.Namespace) -> dict:
-    return {"date": time.strftime("%Y-%m-%d"), "Comity": output_of("git", "describe", "--always", "--dirty"),
+    return {"date": time.strftime("%Y-%m-%d"), "Comity": revision(),
             "tests": (options.source / "version").read_text().strip(), "compiler": output_of("gcc", "--version").splitlines()[0],
             "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.release()}"}
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import report
 from execute import are_comitys, comity_run, execute
-from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, say, say_failure
+from runner import ROOT, add_options, chosen, drop_in_folder, output_of, progress, revision, say, say_failure
 from suite import PYTHON, all_modules
 
 CACHE = ROOT / "build" / "conformance" / "python"
@@ -61,7 +61,7 @@ def run_all(modules: list, options: argparse.Namespace, last: dict) -> dict:
 
 
 def setting() -> dict:
-    return {"date": time.strftime("%Y-%m-%d"), "Comity": output_of("git", "describe", "--always", "--dirty"),
+    return {"date": time.strftime("%Y-%m-%d"), "Comity": revision(),
             "tests": f"{output_of(PYTHON, '--version')} of Debian, python3 -m test",
             "machine": f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.release()}"}
 
