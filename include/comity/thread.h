@@ -102,10 +102,11 @@ COMITY_API int comity_thread_discard(comity_thread_t *thread);
  * the harts of that scheduler, and its end waits for it; child-first techniques start it as the others do. pool: NULL,
  * or one of the scheduler's pools, where the thread will stand until it is picked (COMITY_SCHEDULER_POOLS; with
  * COMITY_SCHEDULER_USER any pool: which ones its functions look into only they know). Where: any thread, context; a
- * thread without a hart waits for one. May switch (only for that). Return as the others; EINVAL also without a
- * scheduler or with a pool that is not one of its own, and ENOTSUP: the scheduler takes none, then nothing has
- * happened; the errors of comity_pool_push: then launch_under's thread stands as before. comity_thread_launch itself
- * launches under the caller's scheduler, wherever it was prepared. */
+ * thread without a hart waits for one, and gives it to that scheduler if that wants it: while all harts are busy many
+ * such calls in a row take up to a millisecond each. May switch (only for that). Return as the others; EINVAL also
+ * without a scheduler or with a pool that is not one of its own, and ENOTSUP: the scheduler takes none, then nothing
+ * has happened; the errors of comity_pool_push: then launch_under's thread stands as before. comity_thread_launch
+ * itself launches under the caller's scheduler, wherever it was prepared. */
 struct comity_scheduler;
 struct comity_pool;
 COMITY_API int comity_thread_create_under(struct comity_scheduler *scheduler, struct comity_pool *pool,

@@ -34,8 +34,9 @@ void give_turn() noexcept {
 }
 
 void give_turn_after_look(bool (*may_switch)() noexcept) noexcept {
-    const core::carrier *k = core::current_carrier();
     if (!is_turn(core::current_carrier()) || (may_switch && !may_switch())) return;
+    const core::carrier *k = core::current_carrier(); // the caller may have been moved in may_switch
+    if (!k || !k->carried) return;
     const auto *hooks = k->current_sched->hooks;
     const bool serves_threads = hooks && hooks->units; // who is looked for stands there, too, if he has no hart
     if (!serves_threads) core::give_way_in_loop(core::is_wanted_beyond(k, UINT64_MAX));

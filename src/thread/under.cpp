@@ -92,7 +92,7 @@ int comity_thread_prepare_under(struct comity_scheduler *scheduler, comity_threa
     carrier *k = core::enter_comity();
     thread *t = nullptr;
     const int error = prepare_under(unwrap(scheduler), t, a, fn, k);
-    core::leave_comity(k, core::next_use::not_known);
+    core::leave_comity(k);
     if (error != 0) return error;
     hand_out_prepared(t, a.unwinds, out, data);
     return 0;

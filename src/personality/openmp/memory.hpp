@@ -7,6 +7,9 @@
 
 namespace comity::openmp {
 
+// LLVM's library of devices has called: it may have been loaded since somebody looked for it. Any thread.
+void devices_are_there() noexcept;
+
 // As omp_allocator_handle_t. Predefined allocators are small numbers; 0: the task's default one.
 using allocator_handle = std::uintptr_t;
 inline constexpr allocator_handle default_mem_alloc = 1, large_cap_mem_alloc = 2, const_mem_alloc = 3,

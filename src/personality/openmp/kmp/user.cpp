@@ -11,6 +11,7 @@
 #include "personality/openmp/binding.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/kmp/abi.hpp"
+#include "personality/openmp/memory.hpp"
 #include "personality/openmp/omp/functions.hpp"
 #include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/thread.hpp"
@@ -88,6 +89,7 @@ bool set_target_offload(const char *assignment) noexcept {
 } // namespace
 
 COMITY_KMP i32 __kmpc_get_target_offload() noexcept {
+    devices_are_there();
     const i32 given = offload_given.load(std::memory_order_relaxed);
     return given == offload_not_given ? offload_in(look_up("OMP_TARGET_OFFLOAD")) : given;
 }

@@ -158,6 +158,7 @@ int omp_pause_resource_all(omp_pause_resource_t kind) noexcept {
     return kind != omp_pause_soft && kind != omp_pause_hard ? -1 : self->team->level > 0 ? -1 : 0;
 }
 int omp_pause_resource(omp_pause_resource_t kind, int device) noexcept {
-    const bool is_there = device == omp_get_initial_device() || (device >= 0 && device < omp_get_num_devices());
+    const bool is_there =
+        device == -1 || device == omp_get_initial_device() || (device >= 0 && device < omp_get_num_devices());
     return is_there ? omp_pause_resource_all(kind) : -1;
 }

@@ -1,4 +1,5 @@
 // The omp_* functions on allocators and on memory of devices. Fortran has these functions too, by C binding.
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -53,10 +54,24 @@ void *omp_realloc(void *block, std::size_t size, omp_allocator_handle_t to, omp_
 
 namespace {
 
-// Its definition of a function; null: it is not there.
-template <class Function> Function *devices_own(const char *name) noexcept {
+// It, or null. Looked for at the first use, and again when it says that it is there: the search takes a lock of the
+// dynamic linker's, behind which a rank may wait for one that loads a library.
+std::atomic<const void *> devices_map{nullptr};
+std::atomic<bool> has_looked{false};
+
+const void *look_for_devices() noexcept {
+    if (has_looked.load(std::memory_order_acquire)) // acquire[devices]
+        return devices_map.load(std::memory_order_relaxed);
     const void *in_library = sys::find_symbol("__tgt_register_lib");
     const void *map = in_library ? sys::loaded_object_around(in_library).map : nullptr;
+    devices_map.store(map, std::memory_order_relaxed);
+    has_looked.store(true, std::memory_order_release); // release[devices]
+    return map;
+}
+
+// Its definition of a function; null: it is not there.
+template <class Function> Function *devices_own(const char *name) noexcept {
+    const void *map = look_for_devices();
     const ElfW(Sym) *found = map ? sys::definition_in(map, name) : nullptr;
     return found ? reinterpret_cast<Function *>(static_cast<const link_map *>(map)->l_addr + found->st_value) : nullptr;
 }
@@ -64,6 +79,10 @@ template <class Function> Function *devices_own(const char *name) noexcept {
 bool is_host(int device) noexcept { return device == 0 || device == -1; }
 
 } // namespace
+
+namespace comity::openmp {
+void devices_are_there() noexcept { has_looked.store(false, std::memory_order_relaxed); }
+} // namespace comity::openmp
 
 void omp_set_default_device(int device) noexcept { own_icv().default_device = device >= 0 ? device : 0; }
 int omp_get_default_device() noexcept { return icv_of(current()).default_device; }

@@ -78,9 +78,13 @@ bool is_for_this_kernel_thread(const siginfo_t &info, const sys::interruption &i
     return !c || (!receiver_here() && (c->home || !core::is_protected_code(i.pc)));
 }
 
+bool is_handler(const struct sigaction &a) noexcept {
+    return (a.sa_flags & SA_SIGINFO) || (a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN);
+}
+
 void handle_here(siginfo_t info, const sys::interruption &i) {
     ++handled_on_kernel_thread;
-    const bool in_call = i.sp < reinterpret_cast<std::uintptr_t>(innermost_call);
+    const bool in_call = i.sp <= reinterpret_cast<std::uintptr_t>(innermost_call);
     const struct sigaction a = take_action(info.si_signo);
     sys::open_signals(i);
     if (a.sa_flags & SA_SIGINFO)
@@ -89,8 +93,9 @@ void handle_here(siginfo_t info, const sys::interruption &i) {
         act_by_default(info.si_signo);
     else if (a.sa_handler != SIG_IGN)
         a.sa_handler(info.si_signo);
+    sys::close_signals(i);
     // To the kernel all handlers are set up so that calls begin anew.
-    if (in_call && !(a.sa_flags & SA_RESTART) && a.sa_handler != SIG_IGN) sys::end_call(i);
+    if (in_call && is_handler(a) && !(a.sa_flags & SA_RESTART)) sys::end_call(i);
 }
 
 // On whatever kernel thread the kernel has chosen.
@@ -188,10 +193,6 @@ bool ignored_by_default(int signal) noexcept {
     return signal == SIGCHLD || signal == SIGCONT || signal == SIGWINCH || signal == SIGURG;
 }
 bool stops_by_default(int signal) noexcept { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
-
-bool is_handler(const struct sigaction &a) noexcept {
-    return (a.sa_flags & SA_SIGINFO) || (a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN);
-}
 
 bool is_ignored(const struct sigaction &a, int signal) noexcept {
     return !is_handler(a) && (a.sa_handler == SIG_IGN || ignored_by_default(signal));

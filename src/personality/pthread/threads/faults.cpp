@@ -6,9 +6,12 @@
 #include "sys/interruption.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
+#include "sys/signals.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -191,6 +194,12 @@ bool is_fault(int signal) noexcept {
     for (const int f : faults)
         if (f == signal) return true;
     return false;
+}
+
+bool is_in_fault_handler() noexcept {
+    const std::uint64_t blocked = sys::blocked_signals();
+    const auto is_blocked = [blocked](int signal) { return (blocked >> (signal - 1) & 1) != 0; };
+    return std::any_of(std::begin(faults), std::end(faults), is_blocked);
 }
 
 int set_fault_action(int signal, const struct sigaction *to, struct sigaction *before) noexcept {

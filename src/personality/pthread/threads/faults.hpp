@@ -10,6 +10,8 @@ namespace comity::posix {
 bool is_fault(int signal) noexcept;
 // As sigaction, for a fault.
 int set_fault_action(int signal, const struct sigaction *to, struct sigaction *before) noexcept;
+// Does the calling kernel thread block one, as the kernel's handlers of them do? A system call.
+bool is_in_fault_handler() noexcept;
 // What the program has set before the first thread.
 void take_over_faults() noexcept;
 

@@ -7,6 +7,7 @@
 #include "personality/pthread/threads/sleeping_call.hpp"
 #include "personality/pthread/threads/vfork.hpp"
 #include "sys/c_library.hpp"
+#include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
 
 #include <bit>
@@ -46,8 +47,17 @@ std::uintptr_t sp_in(const __jmp_buf_tag &b) noexcept {
 }
 #endif
 
+sys::address_range first_stack;
+
 bool can_read_sp = false; // is it so in this C library?
 __attribute__((constructor)) void try_to_read_sp() noexcept {
+    if (const void *end = sys::find_symbol("__libc_stack_end")) {
+        constexpr rlim_t usual = 8U << 20;
+        rlimit limit{};
+        if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > 64 * usual) limit.rlim_cur = usual;
+        first_stack.end = *static_cast<const std::uintptr_t *>(end);
+        first_stack.begin = first_stack.end - limit.rlim_cur;
+    }
 #if defined(__aarch64__)
     secret = static_cast<const std::uintptr_t *>(sys::find_symbol("__pointer_chk_guard"));
 #endif
@@ -74,16 +84,8 @@ void restore_mask(const __jmp_buf_tag &to, receiver &r) {
     if (is_due(r)) deliver(r);
 }
 
-// Is the address on the stack of the process's first thread?
-bool is_on_first_stack(std::uintptr_t sp) noexcept {
-    const void *known = sys::find_symbol("__libc_stack_end");
-    if (!known) return false;
-    const auto end = *static_cast<const std::uintptr_t *>(known);
-    constexpr rlim_t usual = 8U << 20;
-    rlimit limit{};
-    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > 64 * usual) limit.rlim_cur = usual;
-    return sp <= end && end - sp < limit.rlim_cur;
-}
+// Is the address on the stack of the process's first thread, as large as it could be at the start?
+bool is_on_first_stack(std::uintptr_t sp) noexcept { return sp <= first_stack.end && sp >= first_stack.begin; }
 
 // A rank that jumps out of its region to where the first thread has opened it: both would be on that stack.
 void refuse_jump_off_rank(const __jmp_buf_tag &to) noexcept {

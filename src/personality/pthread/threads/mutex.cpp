@@ -1,5 +1,6 @@
 // Mutexes of the types normal, recursive and error-checking, in the bytes of a pthread_mutex_t. README.md, "Mutex".
 #include "personality/pthread/threads/mutex.hpp"
+#include "personality/pthread/threads/faults.hpp"
 #include "personality/pthread/threads/sleeping_call.hpp"
 #include "sync/lock_spin.hpp"
 
@@ -34,9 +35,11 @@ template <class Lock> [[gnu::noinline]] int lock_shared(pthread_mutex_t *m, Lock
 } // namespace
 
 void give_turn_after_look() noexcept {
-    // Not in the kernel's handler, whose frame must not be left: ours opens what that has closed.
+    // Not in the kernel's handlers, as of faults on who has no receiver: while their signals are blocked, and on their
+    // stacks, nobody else may run. Ours open what they have closed.
     const auto has_our_handlers = []() noexcept {
-        return (receiver_here() || first_thread_handle() != 0) && !in_vforked_child();
+        if (in_vforked_child()) return false;
+        return receiver_here() || (first_thread_handle() != 0 && !is_in_fault_handler());
     };
     sync::give_turn_after_look(has_our_handlers);
 }
