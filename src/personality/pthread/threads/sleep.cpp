@@ -72,7 +72,7 @@ bool sleep_until(std::int64_t deadline) {
         act_upon(e);
         return r->handled == seen;
     }
-    if (comity_thread_sleep_until(deadline) == ECANCELED) test_cancel();
+    if (comity_thread_sleep_until(deadline) == ECANCELED) act_upon(signalled_wait::cancelled);
     return true;
 }
 

@@ -359,7 +359,7 @@ template <class Join> int join(thread *t, void **result, std::int64_t deadline, 
         return 0;
     }
     t->state.fetch_and(~thread::joined, std::memory_order_relaxed);
-    if (error == ECANCELED) test_cancel();
+    if (error == ECANCELED) act_upon(signalled_wait::cancelled); // the flag that test_cancel reads may come later
     return error;
 }
 
