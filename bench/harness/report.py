@@ -188,16 +188,16 @@ def terminal_report(suite: Suite, contenders: Mapping[str, Contender], results: 
     return "\n".join([*parts, tally_text(tally(suite, results))])
 
 
-def variants_line(title: str, outcomes: Mapping[str, Outcome], _as_table: bool) -> str:
+def variants_line(title: str, outcomes: Mapping[str, Outcome]) -> str:
     chosen = [f"{name} {one.variant}" for name, one in outcomes.items() if one.trial]
     return f"- {title}: " + ", ".join(chosen) if chosen else ""
 
 
-def extras_line(title: str, outcomes: Mapping[str, Outcome], as_table: bool) -> str:
+def extras_line(title: str, outcomes: Mapping[str, Outcome], with_instructions: bool = True) -> str:
     parts = []
     for name, one in outcomes.items():
         facts = [f"{key} {figure(sorted(numbers)[len(numbers) // 2])}" for key, numbers in one.extra.items()]
-        if one.instructions is not None and not as_table:
+        if with_instructions and one.instructions is not None:
             facts.append(f"{figure(one.instructions)} instructions a region")
         if facts:
             parts.append(f"{name} ({', '.join(facts)})")
@@ -222,9 +222,11 @@ def markdown_report(suite: Suite, contenders: Mapping[str, Contender], results: 
         lines += [f"### {hidden[0].group}", "", markdown_table(hidden_rows(hidden, contenders, results)), ""]
     if any("~" in line for line in lines):
         lines += [DISTURBED, ""]
-    for heading, maker in (("Best settings found:", variants_line), ("Beside the table:", extras_line)):
-        found = [line for case in suite.cases if case.name in results and case.shown 
-                 for line in [maker(suite.name_of(case), results[case.name], suite.contenders_as_rows)] if line]
+    shown = [(suite.name_of(case), results[case.name]) for case in suite.cases if case.name in results and case.shown]
+    has_table = suite.contenders_as_rows  # of instructions
+    for heading, lines_found in (("Best settings found:", [variants_line(*one) for one in shown]),
+                                 ("Beside the table:", [extras_line(*one, with_instructions=not has_table) for one in shown])):
+        found = [line for line in lines_found if line]
         if found:
             lines += [heading, "", *found, ""]
     return "\n".join(lines).rstrip() + "\n"
