@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include <elf.h>
 #include <fcntl.h>
@@ -247,6 +248,13 @@ elf_symbols read_elf_symbols(const std::string &path) {
         (defined ? symbols.exported : symbols.imported).insert(std::move(name));
     });
     return symbols;
+}
+
+const elf_symbols &elf_symbols_of(const std::string &path) {
+    static std::map<std::string, elf_symbols> known;
+    const auto [at, is_new] = known.try_emplace(path);
+    if (is_new) at->second = read_elf_symbols(path);
+    return at->second;
 }
 
 std::string machine_name(std::uint16_t machine) {

@@ -34,6 +34,8 @@ std::optional<elf_head> read_elf_head(const std::string &path);
 
 // The dynamic symbols of a native file. Empty when there are none or the file is damaged.
 elf_symbols read_elf_symbols(const std::string &path);
+// The same, read once however often it is asked for: of a file that does not change meanwhile.
+const elf_symbols &elf_symbols_of(const std::string &path);
 
 // "x86-64", "aarch64", ...: a machine's name for messages.
 std::string machine_name(std::uint16_t machine);

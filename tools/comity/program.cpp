@@ -80,7 +80,7 @@ std::string find_obstacle(const std::string &path, const elf_head &head) {
             if (library.rfind(sanitizer, 0) == 0)
                 return "is built with a sanitizer, whose library must be the first one loaded";
     // clang links them in.
-    const auto exported = read_elf_symbols(path).exported;
+    const auto &exported = elf_symbols_of(path).exported;
     for (const char *sanitizer : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init"})
         if (exported.contains(sanitizer)) return "is built with a sanitizer, which cannot follow Comity's switches";
     if (is_privileged(path)) return "runs with the rights of another user or with capabilities (set-user-id)";

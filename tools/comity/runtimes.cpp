@@ -116,7 +116,7 @@ struct files {
             libraries, [&](const library &l) { return !posix::is_base_library(file_name(l.name)) && is_such(l.path); });
     }
     bool program_imports(bool (*is_such)(const char *)) const {
-        return some_symbol(read_elf_symbols(program).imported, is_such);
+        return some_symbol(elf_symbols_of(program).imported, is_such);
     }
     bool some_needs(bool (*is_such)(const char *)) const {
         return some([=](const std::string &path) {
@@ -125,7 +125,7 @@ struct files {
         });
     }
     bool some_imports(bool (*is_such)(const char *)) const {
-        return some([=](const std::string &path) { return some_symbol(read_elf_symbols(path).imported, is_such); });
+        return some([=](const std::string &path) { return some_symbol(elf_symbols_of(path).imported, is_such); });
     }
 };
 
@@ -152,7 +152,7 @@ const char *whose_threads(bool served) {
 }
 
 static const char *runtime_with_own_stacks(const std::string &program) {
-    const elf_symbols symbols = read_elf_symbols(program);
+    const elf_symbols &symbols = elf_symbols_of(program);
     for (const auto &runtime : posix::runtimes_with_own_stacks)
         if (symbols.exported.contains(runtime.exports)) return runtime.name;
     return nullptr;
@@ -194,7 +194,7 @@ std::vector<runtime> find_runtimes(const std::vector<library> &libraries, bool s
         if (posix::is_base_library(file)) continue;
         const auto head = read_elf_head(lib.path);
         if (!head || !head->is_native) continue;
-        const elf_symbols symbols = read_elf_symbols(lib.path);
+        const elf_symbols &symbols = elf_symbols_of(lib.path);
         const candidate c{file, symbols, *head};
         const bool is_openmp = c.exports("GOMP_parallel") || c.exports("__kmpc_fork_call");
         if (c.exports("comity_version") || (is_openmp && c.needs("libcomity_openmp.so"))) continue; // Comity's own
