@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 using namespace std::chrono_literals;
 
@@ -115,6 +116,18 @@ TEST(future, a_continuation_may_destroy_the_promise) {
     EXPECT_EQ(p, nullptr);
 }
 
+TEST(future, a_set_inside_a_continuation_has_run_what_waited_when_it_returns) {
+    comity::promise<int> p, q;
+    int seen = 0;
+    auto inner = q.get_future().then([&seen](int n) { seen = n; });
+    auto outer = p.get_future().then([&](int n) {
+        q.set_value(n + 1);
+        return seen;
+    });
+    p.set_value(4);
+    EXPECT_EQ(outer.get(), 5);
+}
+
 TEST(future, a_value_that_cannot_be_made_sets_nothing) {
     struct picky {
         explicit picky(int n) {
@@ -202,6 +215,100 @@ TEST(coroutine, one_that_is_destroyed_while_it_waits_is_forgotten) {
     EXPECT_FALSE(first);
     EXPECT_TRUE(second);
     b.handle.destroy();
+}
+
+// ---- Chains: of any length, on a stack of 64 KiB
+
+namespace {
+
+constexpr int links = 200'000;
+
+// Calls f on a thread with little stack.
+template <class F> void on_a_small_stack(F f) {
+    const comity::threads scope;
+    comity::thread({.stack_size = 64 * 1024}, f).join();
+}
+
+comity::future<int> chain_of_thens(comity::future<int> f) {
+    for (int i = 0; i < links; ++i) f = f.then([](int n) { return n + 1; });
+    return f;
+}
+comity::future<int> one_more(comity::future<int> f) { co_return co_await f + 1; }
+// It stops once more, where it need not, before it ends.
+comity::future<int> one_more_later(comity::future<int> f) {
+    comity::promise<int> there;
+    there.set_value(co_await f);
+    auto value = there.get_future();
+    co_return co_await value + 1;
+}
+// It stops where only the program knows who goes on with it.
+struct stops_elsewhere {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) const { *waiter = h; }
+    void await_resume() const noexcept {}
+    std::coroutine_handle<> *waiter;
+};
+comity::future<int> one_more_from_elsewhere(comity::future<int> f, std::coroutine_handle<> &waiter) {
+    const int n = co_await f;
+    co_await stops_elsewhere{&waiter};
+    co_return n + 1;
+}
+
+} // namespace
+
+TEST(chain, of_continuations_takes_the_stack_of_one) {
+    on_a_small_stack([] {
+        comity::promise<int> p;
+        auto end = chain_of_thens(p.get_future());
+        p.set_value(1);
+        EXPECT_EQ(end.get(), links + 1);
+    });
+}
+
+TEST(chain, of_continuations_hands_an_exception_on_and_that_its_promise_is_gone) {
+    on_a_small_stack([] {
+        comity::promise<int> p;
+        auto end = chain_of_thens(p.get_future());
+        p.set_exception(std::make_exception_ptr(std::runtime_error("lost")));
+        EXPECT_THROW(end.get(), std::runtime_error);
+        {
+            const comity::promise<int> gone = std::exchange(p, {});
+            end = chain_of_thens(std::exchange(p, {}).get_future());
+        }
+        EXPECT_EQ(future_error_of([&end] { end.get(); }), value_of(std::future_errc::broken_promise));
+    });
+}
+
+TEST(chain, of_coroutines_takes_the_stack_of_one) {
+    for (auto *next : {one_more, one_more_later})
+        on_a_small_stack([next] {
+            comity::promise<int> p;
+            auto end = p.get_future();
+            for (int i = 0; i < links; ++i) end = next(std::move(end));
+            p.set_value(1);
+            EXPECT_EQ(end.get(), links + 1);
+        });
+}
+
+TEST(chain, of_both_takes_the_stack_of_one) {
+    on_a_small_stack([] {
+        comity::promise<int> p;
+        auto end = p.get_future();
+        for (int i = 0; i < links; ++i)
+            end = i % 3 != 0 ? one_more(std::move(end)) : end.then([](int n) { return n + 1; });
+        p.set_value(1);
+        EXPECT_EQ(end.get(), links + 1);
+    });
+}
+
+TEST(chain, goes_on_where_the_program_goes_on_with_a_coroutine) {
+    comity::promise<int> p;
+    std::coroutine_handle<> waiter;
+    auto end = one_more(one_more_from_elsewhere(one_more(p.get_future()), waiter));
+    p.set_value(1);
+    EXPECT_FALSE(end.is_ready());
+    waiter.resume();
+    EXPECT_EQ(end.get(), 4);
 }
 
 // ---- Eventual
