@@ -12,6 +12,7 @@
 #include "personality/openmp/ompt/hooks.hpp"
 #include "personality/openmp/task.hpp"
 #include "personality/openmp/work_share.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp {
@@ -35,14 +36,18 @@ template <class T> T *make(std::size_t count, const char *what) noexcept {
 
 team nobodys_team;
 
-// Frees an initial thread's data when its kernel thread ends.
+// Is the root in a region or a league? Then this is an exit of the process from within, and other ranks go on.
+bool runs_region(const thread *root) noexcept { return self != root || root->teams > 1; }
+
+// Frees an initial thread's data when its kernel thread ends. The same destructor runs at an exit of the process: the
+// first thread's data stay, since a handler of a signal may have called exit in the midst of opening a region.
 struct leave_root {
     thread *made = nullptr;
     ~leave_root() {
-        if (!made) return;
+        if (!made || runs_region(made)) return;
         ompt::root_ends(made);
         self = &nobody;
-        free_root(made);
+        if (sys::kernel_thread_id() != sys::process_id()) free_root(made);
     }
 };
 thread_local leave_root leaver;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/context.hpp"
 #include "core/spinlock.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
@@ -40,24 +41,46 @@ __attribute__((constructor)) void watch_forks() noexcept {
         sys::warn("no memory to prepare for fork: a child process may hang at a threadprivate variable");
 }
 
-struct copies {
-    by_variable<void *> of; // this thread's
+using own_copies = by_variable<void *>;
+// The calling thread's; null: none yet.
+__thread own_copies *mine __attribute__((tls_model("initial-exec"))) = nullptr;
 
-    ~copies() {
-        for (auto [variable, copy] : of) {
-            if (copy == variable) continue;
-            records_lock.lock();
-            const threadprivate_functions functions = record_made(variable)->functions;
-            records_lock.unlock();
-            if (functions.length && functions.destroy_all)
-                functions.destroy_all(copy, functions.length);
-            else if (functions.destroy)
-                functions.destroy(copy);
-            std::free(copy);
-        }
+void destroy(void *variable, void *copy) noexcept {
+    records_lock.lock();
+    const threadprivate_functions functions = record_made(variable)->functions;
+    records_lock.unlock();
+    if (functions.length && functions.destroy_all)
+        functions.destroy_all(copy, functions.length);
+    else if (functions.destroy)
+        functions.destroy(copy);
+    std::free(copy);
+}
+
+bool is_in_region() noexcept {
+    const core::context *c = core::current_context(); // one that has ended, at the end of its storage
+    return c && c->state == core::context_state::running && current()->team->level != 0;
+}
+
+// Runs when the thread's storage ends, and at an exit of the process by this thread. A rank that calls exit in its
+// region keeps its copies: handlers of the exit run there and use them.
+struct end_copies {
+    bool armed = false;
+    ~end_copies() {
+        if (!armed || is_in_region()) return;
+        for (auto [variable, copy] : *mine)
+            if (copy != variable) destroy(variable, copy);
+        delete std::exchange(mine, nullptr);
     }
 };
-thread_local copies mine;
+thread_local end_copies ender;
+
+void *&copy_of(void *variable) noexcept {
+    if (!mine) {
+        mine = new own_copies;
+        ender.armed = true;
+    }
+    return of_variable(*mine, variable);
+}
 
 // The initial thread keeps the variable itself, and is rank 0 of the regions that it opens.
 bool is_initial() noexcept {
@@ -112,10 +135,10 @@ void register_threadprivate(void *variable, const threadprivate_functions &funct
 }
 
 void *threadprivate_copy(void *variable, std::size_t size) noexcept {
-    if (void *copy = of_variable(mine.of, variable)) return copy;
+    if (void *copy = copy_of(variable)) return copy;
     const variable_record &record = record_of(variable, size);
     void *made = is_initial() ? variable : begin_copy(variable, size, record); // a constructor may ask for others
-    return of_variable(mine.of, variable) = made;
+    return copy_of(variable) = made;
 }
 
 } // namespace comity::openmp
