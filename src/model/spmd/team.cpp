@@ -78,7 +78,7 @@ void team::destroy() noexcept {
 
 unsigned team::grow(unsigned ranks) noexcept {
     if (ranks <= capacity) return ranks;
-    ranks = std::min(ranks, slot::most_ranks);
+    ranks = std::min(ranks, most_ranks);
     if (ranks > room_) {
         auto **more = static_cast<member **>(std::realloc(members_, ranks * sizeof(member *)));
         if (!more) return capacity;

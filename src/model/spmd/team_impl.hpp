@@ -74,7 +74,7 @@ struct alignas(64) slot {
     }
 
     static constexpr std::uint64_t stealing = 0xffff; // empty, like every range with begin >= end
-    static constexpr std::uint32_t most_ranks = 0xfffe;
+    static_assert(most_ranks < stealing);
     // The ranks are those of a gang, more than were dealt, one to each hart: a thief takes one at a time. In the word,
     // so that it is that of the ranks one takes.
     static constexpr std::uint64_t gang = std::uint64_t{1} << 63;

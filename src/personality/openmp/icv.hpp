@@ -5,13 +5,15 @@
 #include <atomic>
 #include <cstdint>
 
+#include "model/spmd/team.hpp"
+
 namespace comity::openmp {
 
 // The numbers are the compilers' and those of omp_sched_t.
 enum class schedule_kind : std::uint8_t { runtime = 0, fixed = 1, dynamic = 2, guided = 3, automatic = 4 };
 
-inline constexpr unsigned most_levels = 255;      // what max-active-levels can hold; "unlimited"
-inline constexpr unsigned most_ranks = 4096;      // of one team
+inline constexpr unsigned most_levels = 255; // what max-active-levels can hold; "unlimited"
+inline constexpr unsigned most_ranks = spmd::most_ranks;
 inline constexpr int longest_spin_us = 1'000'000; // "active"
 inline constexpr unsigned no_limit = 0x7fffffff;
 

@@ -1,5 +1,6 @@
 #include "personality/openmp/thread.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -160,11 +161,8 @@ team *child_team(thread *parent, unsigned size) noexcept {
         parent->child = t;
     }
     if (t->capacity >= size) return t;
-    unsigned wanted = size - t->capacity;
-    if (wanted < t->capacity && t->capacity + t->capacity <= most_ranks) // grow by doubling: few chunks
-        wanted = t->capacity;
-    if (t->chunks == sizeof t->chunk / sizeof *t->chunk)
-        sys::fatal("OpenMP", "a team grew to %u ranks in too many steps", size);
+    // At least by doubling, so that there are few chunks.
+    const unsigned wanted = std::max(size, std::min(2 * t->capacity, most_ranks)) - t->capacity;
     auto **threads = static_cast<thread **>(std::realloc(t->threads, (t->capacity + wanted) * sizeof(thread *)));
     if (!threads) sys::fatal("OpenMP", "no memory for a team of %u ranks", size);
     t->threads = threads;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -115,7 +116,8 @@ struct alignas(64) team {
     const void *opened_by = nullptr; // code of the region; kept only for own_regions.hpp
     league *own_league = nullptr;    // at a root: hot, as the team is (league.hpp)
     ompt::team_info *tool = nullptr; // for a tool
-    openmp::thread *chunk[16] = {};  // where the threads' memory is; each is twice as large as the one before
+    // Where the threads' memory is: from the second on each has as many as all before it, or is the last.
+    openmp::thread *chunk[std::bit_width(most_ranks) + 1] = {};
 
     // Written by the ranks.
     alignas(64) std::atomic<std::uint64_t> singles_taken{0};

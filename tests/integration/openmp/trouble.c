@@ -253,6 +253,16 @@ static void crowd(void) {
     CHECK(ranks >= 1);
 }
 
+// From just above half of what a team could hold once, and in a few steps to more.
+static void creep(void) {
+    for (int wanted = 2040; wanted < 8000; wanted += wanted < 2100 ? 1 : 1000) {
+        int ranks = 0;
+#pragma omp parallel num_threads(wanted) reduction(+ : ranks)
+        ranks++;
+        CHECK_EQUAL(ranks, wanted);
+    }
+}
+
 static void target_elsewhere(void) {
     int on_host = 0;
 #pragma omp target device(3) map(tofrom : on_host)
@@ -397,6 +407,7 @@ int main(int argc, char **argv) {
                {"idle", idle},
                {"show", show},
                {"crowd", crowd},
+               {"creep", creep},
                {"target_elsewhere", target_elsewhere},
                {"task_reduction", task_reduction},
                {"num_threads", num_threads},
