@@ -346,6 +346,14 @@ void base_scheduler::release(hart *h) noexcept {
     }
 }
 
+void base_scheduler::visit_idle(void (*visit)(hart *h, void *argument), void *argument) noexcept {
+    for (unsigned i = 0; i < count_; ++i) {
+        if (!is_idle(&harts_[i]) || !claim_idle(&harts_[i])) continue;
+        visit(&harts_[i], argument);
+        release(&harts_[i]);
+    }
+}
+
 // ---- What roots ask for
 
 void base_scheduler::request(sched *root) noexcept {

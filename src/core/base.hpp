@@ -60,6 +60,10 @@ public:
     void recall() noexcept;
     static bool recall(hart *h) noexcept;
 
+    // Calls visit(h, argument) for each idle hart, which is the caller's meanwhile: a few instructions, that wait for
+    // nothing. Any thread that has no hart.
+    void visit_idle(void (*visit)(hart *h, void *argument), void *argument) noexcept;
+
     // Somebody waits for a hart: whoever spins without work should give his up.
     bool pressed() const noexcept { return waited_for() || !roots_.empty(); }
     // A thread of the program waits for one.

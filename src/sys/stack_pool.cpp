@@ -19,6 +19,7 @@ struct alignas(64) stack_class {
     spinlock lock; // over all of this
     slab *with_room = nullptr;
     std::size_t slabs = 0, slots = 0, in_use = 0, warm = 0, cold = 0;
+    std::size_t least_warm = 0;  // that there were since the last free_unneeded_stacks: so many nobody has needed
     std::int64_t many_since = 0; // now_ns: since when more have been warm than need be; 0: they are not
 
     void list(slab *s) noexcept {
@@ -130,7 +131,10 @@ bool add_slab(stack_class &c) noexcept {
 // Under the class's lock; the slab has room. Warm ones first: their memory is there, and perhaps cached.
 std::uint32_t take_slot(stack_class &c, slab &s) noexcept {
     ++c.in_use;
-    if (s.warm.size()) return --c.warm, s.warm.take();
+    if (s.warm.size()) {
+        c.least_warm = std::min(c.least_warm, --c.warm);
+        return s.warm.take();
+    }
     if (s.cold.size()) return --c.cold, s.cold.take();
     return s.carved++;
 }
@@ -348,24 +352,42 @@ void cool_free_stacks() noexcept {
 
 void set_stack_patience(std::int64_t ns) noexcept { patience_ns.store(ns, std::memory_order_relaxed); }
 
+// Unmaps slabs that are all free: all of them, or those that are all cold, but for the class's last one.
+static bool unmap_free(stack_class &c, bool all) noexcept {
+    slab *gone = nullptr;
+    c.lock.lock();
+    for (slab *s = c.with_room, *next = nullptr; s; s = next) {
+        next = s->next;
+        if (s->out() != 0 || (!all && (s->warm.size() != 0 || (c.with_room == s && !next)))) continue;
+        c.drop(s);
+        s->next = gone;
+        gone = s;
+    }
+    c.lock.unlock();
+    const bool any = gone;
+    while (slab *s = gone) {
+        gone = s->next;
+        unmap_slab(s);
+    }
+    return any;
+}
+
 bool unmap_free_stacks() noexcept {
     bool any = false;
+    for (stack_class &c : pool) any = unmap_free(c, true) || any;
+    return any;
+}
+
+bool free_unneeded_stacks() noexcept {
+    bool any = false;
     for (stack_class &c : pool) {
-        slab *gone = nullptr;
         c.lock.lock();
-        for (slab *s = c.with_room, *next = nullptr; s; s = next) {
-            next = s->next;
-            if (s->out() != 0) continue;
-            c.drop(s);
-            s->next = gone;
-            gone = s;
-        }
+        const std::size_t leave = c.warm - std::min(c.least_warm, c.warm);
+        c.least_warm = leave;
         c.lock.unlock();
-        any = any || gone;
-        while (slab *s = gone) {
-            gone = s->next;
-            unmap_slab(s);
-        }
+        cool(c, leave);
+        (void)unmap_free(c, false);
+        any = any || leave != 0;
     }
     return any;
 }

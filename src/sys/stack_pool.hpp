@@ -37,6 +37,9 @@ bool unmap_free_stacks() noexcept;
 
 // Gives the memory of many free stacks back now instead of after a while: the program has done with its threads.
 void cool_free_stacks() noexcept;
+// Gives back what nobody has needed since the last call: the memory of so many free stacks, and the address space of
+// those that lie together, but for some of each size. To be called now and then. True: free stacks still have memory.
+bool free_unneeded_stacks() noexcept;
 // For tests: how long many free stacks keep their memory, instead of a second.
 void set_stack_patience(std::int64_t ns) noexcept;
 

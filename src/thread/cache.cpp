@@ -4,10 +4,10 @@
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
 #include "sys/futex.hpp"
-#include "sys/linked_list.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
 #include "sys/stack_pool.hpp"
+#include "thread/spare.hpp"
 
 #include <cerrno>
 #include <new>
@@ -22,14 +22,12 @@ hart_cache caches[sys::most_harts];
 namespace {
 
 constexpr unsigned chunk =
-    descriptor_block::size;                // descriptors that come and go between a hart and the shared list at once
-constexpr unsigned shared_contexts = 4096; // contexts of the default size that all harts together keep beside their own
-constexpr unsigned context_chunk = 8;      // bare contexts that come and go between a hart and the core at once
-constexpr unsigned most_resting = 64;      // contexts that rest
+    descriptor_block::size;           // descriptors that come and go between a hart and the shared list at once
+constexpr unsigned context_chunk = 8; // bare contexts that come and go between a hart and the core at once
+constexpr unsigned full_chunk = 4;    // contexts with storage that come and go between a hart and all others
 
 core::spinlock shared_lock;
 descriptor_list shared_descriptors; // under shared_lock
-context_list shared_bare;           // under shared_lock
 
 std::atomic<bool> missing{false}; // a context, at a start; by anybody, for good
 
@@ -43,42 +41,11 @@ bool refill(hart_cache &c) noexcept {
     return block;
 }
 
-// ---- Contexts whose kernel thread's id the program knows. It may take a thread that has the same id for the one that
-// has ended, so they rest until as many others have ended: the kernel, too, gives an id again only after all others.
-
-sys::counted_list<context> resting; // under shared_lock
-
-// The one that has rested longest, if more than `least` do. Under shared_lock.
-context *take_rested(unsigned least) noexcept {
-    if (resting.size() <= least) return nullptr;
-    context *c = resting.pop_front();
-    c->tls->id_was_told = false;
-    return c;
-}
-
-// Lets it rest, and gives the one that need not any more, or null.
-context *let_rest(context *c) noexcept {
-    shared_lock.lock();
-    resting.push_back(c);
-    context *rested = take_rested(most_resting);
-    shared_lock.unlock();
-    return rested;
-}
-
-// Where no other context is to be had.
-context *wake_one() noexcept {
-    shared_lock.lock();
-    context *c = take_rested(0);
-    shared_lock.unlock();
-    return c;
-}
-
 // ---- Fork. The other harts' caches may be caught in the middle of a change: the child does without them.
 
 void before_fork() noexcept { shared_lock.lock(); }
 void parent_after_fork() noexcept { shared_lock.unlock(); }
 void child_after_fork() noexcept {
-    resting.clear(); // their kernel threads are the parent's
     shared_lock.unlock();
     const carrier *k = core::current_carrier();
     for (unsigned i = 0; i < sys::most_harts; ++i) {
@@ -109,29 +76,56 @@ context_list *list_of(hart_cache &c, std::size_t stack_size) noexcept {
 // One for the caller, and some for the list.
 context *make_bare_contexts(std::size_t stack_size, context_list *list, int &error) noexcept {
     context *some[context_chunk];
-    unsigned got = 0;
-    if (stack_size == 0 && shared_bare.size() != 0) {
-        shared_lock.lock();
-        while (got < context_chunk && (some[got] = shared_bare.pop())) ++got;
-        shared_lock.unlock();
+    unsigned got = stack_size == 0 ? take_bare_contexts(some, context_chunk) : 0;
+    if (got == 0) {
+        got = core::create_bare_contexts(stack_size, some, list ? context_chunk : 1);
+        count_bare_contexts(static_cast<int>(got));
     }
-    if (got == 0) got = core::create_bare_contexts(stack_size, some, list ? context_chunk : 1);
     error = got ? 0 : ENOMEM;
     for (unsigned i = 1; i < got; ++i) list->push(some[i]);
     return got ? some[0] : nullptr;
+}
+
+void destroy_bare(context **some, unsigned n) noexcept {
+    core::destroy_bare_contexts(some, n);
+    count_bare_contexts(-static_cast<int>(n));
 }
 
 // The list is full: makes room in it.
 void drop_some(context_list &list, bool shared) noexcept {
     context *some[context_chunk];
     for (context *&c : some) c = list.pop();
-    if (shared && shared_bare.size() < shared_contexts) {
-        shared_lock.lock();
-        for (context *c : some) shared_bare.push(c);
-        shared_lock.unlock();
-        return;
+    if (!shared || !share_bare_contexts(some, context_chunk)) destroy_bare(some, context_chunk);
+}
+
+// ---- With storage: a hart keeps few of them, since each may be a kernel thread.
+
+// One of the default size, that was used or is new.
+context *take_full_context(hart_cache &own, int &error) noexcept {
+    if (context *found = own.contexts[1].pop()) return found;
+    context *some[full_chunk];
+    if (const unsigned got = take_full_contexts(some, full_chunk)) {
+        for (unsigned i = 1; i < got; ++i) own.contexts[1].push(some[i]);
+        return some[0];
     }
-    core::destroy_bare_contexts(some, context_chunk);
+    context *made = core::create_context(0, true, error);
+    if (made) count_full_context(1);
+    return made ? made : wake_one();
+}
+
+void keep_full_context(context *c, hart_cache &own) noexcept {
+    context_list &list = own.contexts[1];
+    if (list.size() >= 2 * full_chunk) {
+        context *some[full_chunk];
+        for (context *&one : some) one = list.pop();
+        share_full_contexts(some, full_chunk);
+    }
+    list.push(c);
+}
+
+void destroy_full(context *c, bool of_default_size) noexcept {
+    core::destroy_context(c);
+    if (of_default_size) count_full_context(-1);
 }
 
 // Contexts with their own TLS do not survive a fork: their kernel threads are in the parent.
@@ -157,12 +151,9 @@ void share_descriptors(thread *t, hart_cache *own) noexcept {
 context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
     hart_cache &own = own_cache(k);
     if (t->own_tls()) {
-        if (t->stack_size == 0) {
-            forget_forked(own);
-            if (context *found = own.contexts[1].pop()) return found;
-        }
-        context *made = core::create_context(t->stack_size, true, error);
-        return made || t->stack_size != 0 ? made : wake_one();
+        if (t->stack_size != 0) return core::create_context(t->stack_size, true, error);
+        forget_forked(own);
+        return take_full_context(own, error);
     }
     context_list *list = list_of(own, t->stack_size);
     if (list)
@@ -192,17 +183,14 @@ context *make_plain_context(carrier *k) noexcept {
 }
 
 void give_back_other_context(context *c, std::uint32_t stack_size, bool own_tls, carrier *k) noexcept {
-    if (!k) return core::destroy_context(c);
-    hart_cache &own = own_cache(k);
     if (own_tls) {
-        if (stack_size != 0 || c->tls->used_up || own.contexts[1].size() >= hart_cache::most_contexts)
-            return core::destroy_context(c);
+        if (!k || stack_size != 0 || c->tls->used_up) return destroy_full(c, stack_size == 0);
         if (c->tls->id_was_told) c = let_rest(c);
-        if (c) own.contexts[1].push(c);
+        if (c) keep_full_context(c, own_cache(k));
         return;
     }
-    context_list *list = list_of(own, stack_size);
-    if (!list) return core::destroy_context(c);
+    context_list *list = k ? list_of(own_cache(k), stack_size) : nullptr;
+    if (!list) return destroy_bare(&c, 1);
     core::check_canary(c);
     if (list->size() >= hart_cache::most_contexts) drop_some(*list, stack_size == 0);
     list->push(c);
