@@ -133,6 +133,36 @@ TEST(attributes, a_priority_that_the_policy_has_not_is_refused) {
     EXPECT_EQ(EINVAL, pthread_create(&t, &of.a, ask, &a));
 }
 
+// A thread with such a guard is the C library's.
+TEST(attributes, a_thread_that_joins_one_of_the_c_librarys_can_be_cancelled) {
+    attributes of;
+    pthread_attr_setguardsize(&of.a, 16 * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+    std::atomic<bool> go{false};
+    auto sleeps = [&] {
+        while (!go) usleep(1000);
+    };
+    const pthread_t child = start(sleeps, &of.a);
+    for (const bool timed : {false, true}) {
+        std::atomic<bool> joins{false};
+        auto join = [&] {
+            joins = true;
+            const timespec far{time_t{1} << 33, 0};
+            timed ? pthread_timedjoin_np(child, nullptr, &far) : pthread_join(child, nullptr);
+        };
+        const pthread_t joiner = start(join);
+        while (!joins) sched_yield();
+        if (timed) usleep(20'000); // it sleeps by then
+        EXPECT_EQ(0, pthread_cancel(joiner));
+        void *result = nullptr;
+        EXPECT_EQ(0, pthread_join(joiner, &result));
+        EXPECT_EQ(PTHREAD_CANCELED, result);
+    }
+    const timespec past{1, 0};
+    EXPECT_EQ(ETIMEDOUT, pthread_timedjoin_np(child, nullptr, &past));
+    go = true;
+    EXPECT_EQ(0, pthread_join(child, nullptr));
+}
+
 // It has a kernel thread of its own from then on, and sleeps and waits on that.
 TEST(attributes, a_thread_gives_itself_a_policy_for_real_time_and_back) {
     std::atomic<int> set{-1}, raised{-1};

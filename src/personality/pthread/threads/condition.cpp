@@ -79,19 +79,13 @@ void refuse_mixed(pthread_mutex_t *m) noexcept {
                                         "mutex that is not; run the program without Comity's threads");
 }
 
-// One that the C library serves. wait(&deadline) has it wait. A request to cancel a thread of ours ends that as if the
-// time were over, so there always is one; for the first thread the C library sees to it.
+// One that the C library serves. wait(&deadline) has it wait. The C library sees to it that the first thread is
+// cancelled.
 template <class Wait> int wait_for_shared(pthread_mutex_t *m, const timespec *deadline, Wait wait) {
     refuse_mixed(m);
     if (!current_thread) return wait_on([=] { return wait(deadline); }, call_ends::by_nothing);
-    test_cancel();
-    constexpr time_t never = time_t{1} << 33;
-    const timespec given = deadline ? *deadline : timespec{never, 0};
-    timespec limit = given;
-    const int error = wait_on([&] { return wait(&limit); }, call_ends::by_requests, true, &limit);
-    const bool was_asked = limit.tv_sec != given.tv_sec || limit.tv_nsec != given.tv_nsec;
-    if (was_asked) test_cancel();
-    return error == ETIMEDOUT && (was_asked || !deadline) ? 0 : error;
+    int error = 0;
+    return is_asked_in(wait, deadline, error) ? 0 : error;
 }
 
 } // namespace

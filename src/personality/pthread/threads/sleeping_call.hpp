@@ -230,6 +230,20 @@ template <class Call> auto wait_on(Call call, call_ends by, bool dozes = true, t
     return result;
 }
 
+// A function of the C library in which one of our threads waits for a time: wait(&until). A request to cancel the
+// thread ends that as if the time were over, so there always is one. True: it was so, and the thread is not to be
+// cancelled after all. `error` is the function's.
+template <class Wait> bool is_asked_in(Wait wait, const timespec *deadline, int &error) {
+    test_cancel();
+    constexpr time_t never = time_t{1} << 33;
+    const timespec given = deadline ? *deadline : timespec{never, 0};
+    timespec limit = given;
+    error = wait_on([&] { return wait(&limit); }, call_ends::by_requests, true, &limit);
+    const bool was_asked = limit.tv_sec != given.tv_sec || limit.tv_nsec != given.tv_nsec;
+    if (was_asked) test_cancel();
+    return error == ETIMEDOUT && (was_asked || !deadline);
+}
+
 // While it lives, the caller is not cancelled.
 class not_cancelled final : left_by_jump {
 public:

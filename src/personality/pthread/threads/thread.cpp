@@ -35,7 +35,6 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_t *, const pthread_attr_t *, void *(*)(v
     "pthread_create"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **)> next_join{"pthread_join"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **)> next_tryjoin{"pthread_tryjoin_np"};
-COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **, const timespec *)> next_timedjoin{"pthread_timedjoin_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, void **, clockid_t, const timespec *)> next_clockjoin{
     "pthread_clockjoin_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t)> next_detach{"pthread_detach"};
@@ -363,6 +362,17 @@ template <class Join> int join(thread *t, void **result, std::int64_t deadline, 
     return error;
 }
 
+// Of a thread of the C library's, which has a kernel thread of its own. The C library sees to it that others than our
+// threads are cancelled while they wait.
+int join_librarys(pthread_t t, void **result, clockid_t clock, const timespec *time) {
+    if (!current_thread) return time ? next_clockjoin.get()(t, result, clock, time) : next_join.get()(t, result);
+    const auto wait = [=](const timespec *until) { return next_clockjoin.get()(t, result, clock, until); };
+    int error = 0;
+    while (is_asked_in(wait, time, error)) {
+    }
+    return error;
+}
+
 } // namespace
 
 thread *thread_of(pthread_t t) noexcept {
@@ -492,7 +502,7 @@ COMITY_INTERPOSED pthread_t pthread_self() noexcept { return self(); }
 
 COMITY_INTERPOSED int pthread_join(pthread_t t, void **result) {
     thread *own = joined_as(t);
-    if (!own) return next_join.get()(t, result);
+    if (!own) return join_librarys(t, result, CLOCK_REALTIME, nullptr);
     return join(own, result, comity::sys::no_deadline,
                 [result](comity_thread_t *handle) { return comity_thread_join(handle, result); });
 }
@@ -515,7 +525,7 @@ COMITY_INTERPOSED int pthread_tryjoin_np(pthread_t t, void **result) noexcept {
 
 COMITY_INTERPOSED int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock, const timespec *time) {
     thread *own = joined_as(t);
-    if (!own) return next_clockjoin.get()(t, result, clock, time);
+    if (!own) return join_librarys(t, result, clock, time);
     if (!time) return pthread_join(t, result);
     if (!is_clock(clock) || !is_time(time)) return EINVAL;
     const std::int64_t deadline = deadline_of(clock, *time);
@@ -524,7 +534,7 @@ COMITY_INTERPOSED int pthread_clockjoin_np(pthread_t t, void **result, clockid_t
 }
 
 COMITY_INTERPOSED int pthread_timedjoin_np(pthread_t t, void **result, const timespec *time) {
-    return joined_as(t) ? pthread_clockjoin_np(t, result, CLOCK_REALTIME, time) : next_timedjoin.get()(t, result, time);
+    return pthread_clockjoin_np(t, result, CLOCK_REALTIME, time);
 }
 
 COMITY_INTERPOSED int pthread_detach(pthread_t t) noexcept {
