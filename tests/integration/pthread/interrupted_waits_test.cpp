@@ -1,6 +1,7 @@
 // What a handler does to whoever waits, for each call that does: whether it runs at once, and whether it ends the call.
 // In the first thread and in others, in a process and in the child of a fork, by signals to the process and to the
 // thread. On Comity's threads and on the C library's.
+#include "other_process.hpp"
 #include "start.hpp"
 
 #include <gtest/gtest.h>
@@ -75,10 +76,11 @@ timespec in(std::chrono::nanoseconds t, clockid_t clock) {
     return {now.tv_sec + sum / 1s, (sum % 1s).count()};
 }
 
-constexpr auto long_time = 20s;
+// Longer than whatever is waited for here, however busy the machine.
+constexpr auto long_time = 200s;
 timespec later() { return in(long_time, CLOCK_REALTIME); }
 timespec later_by(clockid_t c) { return in(long_time, c); }
-constexpr timespec long_while{20, 0};
+constexpr timespec long_while{long_time / 1s, 0};
 
 int error_of(long result) { return result < 0 ? errno : 0; }
 
@@ -366,8 +368,8 @@ const waiting all_waits[] = {
          return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
      },
      EINTR, EINTR},
-    {"sleep", [](world &) { return sleep(20) > 0 ? EINTR : 0; }, EINTR, EINTR},
-    {"usleep", [](world &) { return error_of(usleep(20'000'000)); }, EINTR, EINTR},
+    {"sleep", [](world &) { return sleep(long_time / 1s) > 0 ? EINTR : 0; }, EINTR, EINTR},
+    {"usleep", [](world &) { return error_of(usleep(long_time / 1us)); }, EINTR, EINTR},
 };
 
 // ---- One who waits
@@ -409,31 +411,19 @@ void wait_here(const order &o) {
     here->returned = 1;
 }
 
-void nap(std::chrono::milliseconds t) {
-    const timespec by = {t / 1s, std::chrono::nanoseconds(t % 1s).count()};
-    nanosleep(&by, nullptr);
-}
-
-template <class Condition> bool comes_true(Condition c, std::chrono::milliseconds within) {
-    for (const auto end = std::chrono::steady_clock::now() + within; !c();) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        nap(1ms);
-    }
-    return true;
-}
-
 // Signals for the thread itself are sent by another one of its process.
 void wait_in_other(const order &o) {
     auto f = [&] { wait_here(o); };
     block_all();
     const pthread_t t = start(f);
-    if (o.to_thread && comes_true([] { return here->sends_itself != 0; }, 10s)) pthread_kill(t, SIGUSR1);
+    const auto by = std::chrono::steady_clock::now() + long_time;
+    if (o.to_thread && comes_true([] { return here->sends_itself != 0; }, by)) pthread_kill(t, SIGUSR1);
     pthread_join(t, nullptr);
 }
 
 // Exits.
 void stay() {
-    nap(60s);
+    nap(long_time);
     _exit(0);
 }
 
@@ -597,7 +587,31 @@ struct observed {
     world *w;
     pid_t process;
     bool began = false, handled = false, is_early = false;
+    int looks = 0; // that found all its threads asleep
 };
+
+// A thread that has said that it is about to wait does so when all of its process are asleep; or, beside busy ones,
+// when the process has gone on for longer than it takes.
+void let_them_wait(std::vector<observed> &all) {
+    std::vector<std::chrono::nanoseconds> at(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) at[i] = cpu_time_of(all[i].w->process);
+    const auto waits = [&](std::size_t i) {
+        observed &s = all[i];
+        if (!s.began || s.looks == 3) return true;
+        if (s.o.where == other_with_busy) return cpu_time_of(s.w->process) - at[i] > 60ms;
+        s.looks = is_asleep(s.w->process) ? s.looks + 1 : 0;
+        return false;
+    };
+    nap(20ms);
+    comes_true(
+        [&] {
+            bool all_wait = true;
+            for (std::size_t i = 0; i < all.size(); ++i) all_wait &= waits(i);
+            nap(5ms);
+            return all_wait;
+        },
+        in_a_minute());
+}
 
 std::string text_of(const order &o) {
     return std::string(o.what->name) + ", " + name_of_place[o.where] + (o.restarts ? ", SA_RESTART" : "") +
@@ -617,14 +631,16 @@ void check(const std::vector<order> &orders) {
         seen.process = fork();
         if (seen.process == 0) {
             setpgid(0, 0);
-            alarm(100);
+            alarm(long_time / 1s);
             run(o);
         }
         setpgid(seen.process, seen.process);
         all.push_back(seen);
     }
-    for (observed &s : all) s.began = comes_true([&] { return s.w->waits != 0; }, 5s);
-    nap(50ms);
+    auto by = in_a_minute();
+    for (observed &s : all) s.began = comes_true([&] { return s.w->waits != 0; }, by);
+    let_them_wait(all);
+    by = in_a_minute();
     for (observed &s : all) {
         s.is_early = s.w->returned != 0;
         if (!s.o.to_thread)
@@ -633,9 +649,10 @@ void check(const std::vector<order> &orders) {
             s.w->sends_itself = 1;
         else
             syscall(SYS_tgkill, s.w->process.load(), s.w->thread.load(), SIGUSR1);
-        s.handled = comes_true([&] { return s.w->handled != 0; }, 1s);
+        s.handled = comes_true([&] { return s.w->handled != 0; }, by);
     }
     nap(50ms);
+    by = in_a_minute();
     for (const observed &s : all) {
         const std::string t = text_of(s.o);
         EXPECT_TRUE(s.began) << t;
@@ -643,14 +660,14 @@ void check(const std::vector<order> &orders) {
         EXPECT_TRUE(s.handled) << t;
         const int expected = s.o.restarts ? s.o.what->by_restarting : s.o.what->by_handler;
         if (expected != 0) {
-            EXPECT_TRUE(comes_true([&] { return s.w->returned != 0; }, 1s)) << t << ": did not return";
+            EXPECT_TRUE(comes_true([&] { return s.w->returned != 0; }, by)) << t << ": did not return";
             EXPECT_TRUE(!s.w->returned || s.w->error == expected) << t << ": " << strerror(s.w->error);
             continue;
         }
         EXPECT_FALSE(s.w->returned) << t << ": returned: " << strerror(s.w->error);
         if (s.w->returned || !s.o.what->release) continue;
         s.o.what->release(*s.w);
-        EXPECT_TRUE(comes_true([&] { return s.w->returned != 0; }, 2s)) << t << ": does not go on";
+        EXPECT_TRUE(comes_true([&] { return s.w->returned != 0; }, by)) << t << ": does not go on";
         EXPECT_TRUE(!s.w->returned || s.w->error == 0) << t << ": at last: " << strerror(s.w->error);
     }
     for (const observed &s : all) {
