@@ -8,7 +8,7 @@ SOURCES = $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 .PHONY: help
 help: ## show this
 	@echo 'Comity makes parallel libraries share the cores. The two to know: make demo, make test.'; echo
-	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo; echo '  PRESET=release|dev|asan|tsan|coverage (now $(PRESET)), JOBS (now $(JOBS)), COMITY_NO_INSTALL=1: install nothing'
 
 .PHONY: dependencies
@@ -40,6 +40,11 @@ build: ## build everything into build/PRESET
 test: build ## build, then run every test but those of speed
 	@echo '== test: $(BUILD)'
 	@ctest --preset $(PRESET) --parallel $(JOBS)
+
+.PHONY: test-fresh
+test-fresh: ## make demo and make test on a fresh Debian, made by debootstrap in build/fresh (as root)
+	@scripts/install-dependencies fresh
+	@scripts/test-fresh
 
 .PHONY: demo
 demo: build ## compare real programs under stock libraries and under Comity, draw the picture
