@@ -22,8 +22,8 @@ demo: BUILD_ARGS = --target products demo_programs
 data-science: NEEDS = demo
 bench: NEEDS = bench
 bench: BUILD_ARGS = --target products bench_programs
-conformance-gomp conformance-kmp conformance-pthread conformance-python: NEEDS = conformance
-conformance-gomp conformance-kmp conformance-pthread conformance-python data-science install: BUILD_ARGS = --target products
+conformance-gomp conformance-kmp conformance-openposix conformance-pthread conformance-python: NEEDS = conformance
+conformance-gomp conformance-kmp conformance-openposix conformance-pthread conformance-python data-science install: BUILD_ARGS = --target products
 install: NEEDS =
 PRESET_NEEDS = $(if $(filter asan tsan,$(PRESET)),sanitizers) $(filter coverage,$(PRESET))
 
@@ -92,6 +92,11 @@ conformance-omp: conformance-gomp conformance-kmp ## both OpenMP suites
 conformance-pthread: build ## glibc's tests of POSIX threads, from Debian's glibc source package
 	@echo '== conformance-pthread'
 	@tests/conformance/nptl/run
+
+.PHONY: conformance-openposix
+conformance-openposix: build ## the Open POSIX tests of threads, from Debian's source package, or SUITE=FOLDER
+	@echo '== conformance-openposix'
+	@tests/conformance/openposix/run $(if $(SUITE),--suite '$(SUITE)')
 
 .PHONY: conformance-python
 conformance-python: build ## Python's own tests of threads, from Debian's libpython3.11-testsuite

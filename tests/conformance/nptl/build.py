@@ -2,26 +2,15 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from pathlib import Path
 
+from posix_threads.execute import build_error, compile_with
 from suite import FOLDERS, test_case
 
 HEADERS = Path(__file__).with_name("headers").resolve()
 COMMON = ["-w", "-O2", "-D_GNU_SOURCE", "-D_LIBC_REENTRANT", "-DTIMEOUTFACTOR=1", "-include", str(HEADERS / "internal.h")]
 PATHS = ("OBJDIR_PATH", "OBJDIR_ELF_LDSO_PATH", "INSTDIR_PATH", "LIBDIR_PATH", "BINDIR_PATH", "SBINDIR_PATH", "SLIBDIR_PATH",
          "ROOTSBINDIR_PATH", "COMPLOCALEDIR_PATH", "SYSCONFDIR_PATH", "SYSROOT_PATH", "SRCDIR_PATH", "RTLDDIR_PATH")
-
-
-class build_error(RuntimeError):
-    """The compiler's first words about it."""
-
-
-def _compile(command: list[str], folder: Path):
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        lines = [line for line in done.stdout.splitlines() if "error" in line or "undefined" in line]
-        raise build_error((lines or done.stdout.splitlines() or ["?"])[0].rpartition("error: ")[2][-160:])
 
 
 def includes(source: Path) -> list[str]:
@@ -45,12 +34,12 @@ def support(source: Path, cache: Path) -> Path:
             continue
         target = objects / f"{file.stem}.o"
         try:
-            _compile(["gcc", "-std=gnu11", *COMMON, *(f'-D{name}="/"' for name in PATHS), *includes(source), "-c", str(file),
+            compile_with(["gcc", "-std=gnu11", *COMMON, *(f'-D{name}="/"' for name in PATHS), *includes(source), "-c", str(file),
                       "-o", str(target)], objects)
             made.append(str(target))
         except build_error:
             pass
-    _compile(["ar", "rc", str(library), *made], objects)
+    compile_with(["ar", "rc", str(library), *made], objects)
     return library
 
 
@@ -64,10 +53,10 @@ def build(case: test_case, source: Path, library: Path, folder: Path) -> Path:
     for name in sorted(set(case.modules)):
         module = next((file for part in FOLDERS for file in (source / part).glob(f"{name}.c")), None)
         if module:
-            _compile(["gcc", "-std=gnu11", *COMMON, *include, "-fPIC", "-shared", f"-Wl,-soname,{name}.so", str(module),
+            compile_with(["gcc", "-std=gnu11", *COMMON, *include, "-fPIC", "-shared", f"-Wl,-soname,{name}.so", str(module),
                       "-o", f"{name}.so"], folder)
     compiler = ["g++", "-std=gnu++11", "-fpermissive"] if case.source.suffix == ".cc" else ["gcc", "-std=gnu11"]
-    _compile([*compiler, *COMMON, *include, *case.flags, str(case.source),
+    compile_with([*compiler, *COMMON, *include, *case.flags, str(case.source),
               *(str(case.source.with_name(f"{name}.c")) for name in case.objects), "-o", "test", *case.link,
               *(f"{name}.so" for name in case.linked), str(library), "-ldl", "-lm"], folder)
     return program

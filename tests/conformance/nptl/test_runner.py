@@ -3,8 +3,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import report
-from execute import KERNELS, OURS
+from posix_threads import report
+from posix_threads.execute import KERNELS, OURS
 from suite import all_tests
 
 NPTL = "CFLAGS-tst-a1.c += -fexceptions \\\n\t-fasynchronous-unwind-tables $(other)\nLDLIBS-tst-b = -Wl,--no-as-needed -lstdc++\n"

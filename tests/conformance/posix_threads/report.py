@@ -1,5 +1,4 @@
-"""Which failures are Comity's, what explains each of them, and whose the threads were; writes docs/results/conformance-pthread.md
-and .json."""
+"""Which failures are Comity's, what explains each of them, and whose the threads were; writes the page and its .json."""
 from __future__ import annotations
 
 import fnmatch
@@ -58,14 +57,14 @@ def _by_reason(entries: list[tuple[str, str]]) -> list[str]:
             for reason, names in sorted(reasons.items(), key=lambda entry: -len(entry[1]))] or ["None."]
 
 
-def write(results: dict, known: dict, setting: dict, folder: Path):
-    folder.mkdir(parents=True, exist_ok=True)
+def write(results: dict, known: dict, setting: dict, title: str, target: str, file: Path):
+    """`file`.md and `file`.json."""
     table, found = counts(results), failures(results, known)
     stock = [(f"{result['stock']['status']}: {result['stock']['why']}", name) for name, result in sorted(results.items())
              if result.get("stock") and result["stock"]["status"] != "pass"]
     out = [(result["unsupported"], name) for name, result in sorted(results.items()) if result.get("unsupported")]
-    page = ["# glibc's tests of POSIX threads", "",
-            "Made by `make conformance-pthread`; [tests/conformance](../../tests/conformance/README.md) says how. Each test is built once, "
+    page = [f"# {title}", "",
+            f"Made by `make {target}`; [tests/conformance](../../tests/conformance/README.md) says how. Each test is built once, "
             "and run as it is and under `comity run --posix`.", "",
             *(f"- {name}: {value}" for name, value in setting.items()), "",
             "| run | pass on stock | pass on Comity | on both | of these: threads seen to be Comity's | of these: create none | not run |",
@@ -77,9 +76,9 @@ def write(results: dict, known: dict, setting: dict, folder: Path):
             *_by_reason([(f"{one['status']}: {one['why']}", one["test"]) for one in found if not one["explained"]]), "",
             "## What passes without a thread of Comity's", "", *_by_reason(without_witness(results)), "",
             "## What fails on stock here", "", *_by_reason(stock), "", "## What is not run", "", *_by_reason(out)]
-    (folder / "conformance-pthread.md").write_text("\n".join(page) + "\n")
+    file.with_suffix(".md").write_text("\n".join(page) + "\n")
     compact = {name: {"unsupported": result["unsupported"]} if result.get("unsupported") else
                {"stock": status(result, "stock"), "comity": status(result, "comity"), "threads": result["comity"]["threads"]}
                for name, result in sorted(results.items())}
     record = {"setting": setting, "counts": table, "failures": found, "tests": compact}
-    (folder / "conformance-pthread.json").write_text(json.dumps(record, indent=1) + "\n")
+    file.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
