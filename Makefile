@@ -22,6 +22,8 @@ demo: BUILD_ARGS = --target products demo_programs
 data-science: NEEDS = demo
 bench: NEEDS = bench
 bench: BUILD_ARGS = --target products bench_programs
+bench-servers: NEEDS = bench servers
+bench-servers: BUILD_ARGS = --target products bench_programs
 conformance-gomp conformance-kmp conformance-openposix conformance-pthread conformance-python: NEEDS = conformance
 conformance-gomp conformance-kmp conformance-openposix conformance-pthread conformance-python data-science install: BUILD_ARGS = --target products
 install: NEEDS =
@@ -60,6 +62,11 @@ data-science: build ## compare 18 small data-science programs in the same way, w
 bench: build ## measure against other libraries in the same run, all suites
 	@echo '== bench'
 	@bench/run --suite all
+
+.PHONY: bench-servers
+bench-servers: build ## the suite of servers alone, with MariaDB, nginx, Apache, Redis and PostgreSQL of Debian's
+	@echo '== bench-servers'
+	@bench/run --suite servers
 
 .PHONY: soak
 soak: BUILD_ARGS = --target thread_soak

@@ -14,7 +14,7 @@ from typing import Dict, List, NoReturn, Sequence, Tuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from harness import curves, figures, instructions, libraries, machine, peers, plot, registry_posix, report  # noqa: E402
+from harness import curves, figures, instructions, libraries, machine, peers, plot, registry_posix, registry_servers, report  # noqa: E402
 from harness.bars import wording  # noqa: E402
 from harness.model import Case, Contender, Suite  # noqa: E402
 from harness.process import run_program  # noqa: E402
@@ -26,7 +26,7 @@ from harness.session import Session, Settings  # noqa: E402
 CONTENDERS = {"nested": peers.all_contenders, "threads": libraries.all_contenders, "omptasks": peers.tasks_contenders,
               "ompsync": peers.tasks_contenders, "npb": peers.lasting_contenders, "fftw": peers.compilers_contenders,
               "figures": peers.series_contenders, "posix": registry_posix.contenders, "scaling-threads": libraries.all_contenders,
-              "scaling-openmp": peers.newest_contenders, "scaling-posix": registry_posix.contenders}
+              "scaling-openmp": peers.newest_contenders, "scaling-posix": registry_posix.contenders, "servers": registry_servers.contenders}
 # Plots beside that of the bars.
 CURVES = {"threads": curves.draw, "figures": figures.draw_thesis, "fftw": figures.draw_fftw, "posix": figures.draw_posix,
           **{name: partial(figures.draw_scaling, SUITES[name]) for name in SCALING_SUITES}}
@@ -118,6 +118,14 @@ def fail(text: str) -> NoReturn:
 def select(suite: Suite, texts: Sequence[str], quick: bool) -> List[Case]:
     chosen = [case for case in suite.cases if not texts or any(text in case.name for text in texts)]
     return [case for case in chosen if case.cores <= CORES and (case.quick_too or not quick)]
+
+
+def without_absent(cases: Sequence[Case]) -> List[Case]:
+    """Without the rows of which a server or a client is not installed."""
+    for name, programs in {case.together or case.name: registry_servers.missing(case) for case in cases}.items():
+        if programs:
+            say(f"{name}: left out, since {' and '.join(programs)} {'is' if len(programs) == 1 else 'are'} not installed (make bench-servers)")
+    return [case for case in cases if not registry_servers.missing(case)]
 
 
 def print_list(suite: Suite) -> None:
@@ -235,6 +243,9 @@ def run_suite(suite: Suite, given: argparse.Namespace) -> int:
     cases = select(suite, given.only, given.quick)
     if not cases:
         fail(f"no case for {CORES} cores matches {given.only}; see --list")
+    cases = without_absent(cases)
+    if not cases:
+        return 0
     build, programs = given.build.resolve(), given.programs.resolve()
     contenders = CONTENDERS[suite.name](build, programs, not given.no_download, say)
     if given.contenders:

@@ -14,6 +14,7 @@ from .registry_omptasks import OMPTASKS_SUITE
 from .registry_openmp import FFTW_SUITE, NPB_SUITE, OMPSYNC_SUITE
 from .registry_posix import POSIX_SUITE
 from .registry_scaling import SCALING_SUITES
+from .registry_servers import SERVERS_SUITE
 from .registry_threads import THREADS_SUITE
 
 NESTED = "Nested parallel regions"
@@ -104,5 +105,6 @@ SUITES = {
     "npb": NPB_SUITE,
     "fftw": FFTW_SUITE,
     "figures": FIGURES_SUITE,
+    "servers": SERVERS_SUITE,
     **SCALING_SUITES,
 }

@@ -41,6 +41,8 @@ PROMISES = {
     **{f"posix-{program}-alive": {("share_at_most", "comity-fifo-8", 0.1)} for program in ("matmul", "fmm", "decision_tree")},
     **{f"posix-{program}-heap": {("beside_half_more", "serial", 2)} for program in ("matmul", "fmm", "decision_tree")},
     "posix-tree": {("at_most", None, 120)},
+    "server-mariadb-read": {("ratio_at_most", "glibc", 1 / 0.95)},
+    "server-nginx-aio-cpu": {("ratio_at_most", "glibc", 1.1)},
     "guarded-1000000": {("at_most", None, 4500)},
 }
 
