@@ -3,6 +3,7 @@
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
+#include "core/displacement.hpp"
 #include "core/input.hpp"
 #include "core/overflow.hpp"
 #include "core/runtime.hpp"
@@ -103,7 +104,7 @@ bool parker::spin_idle(const hart *own) noexcept {
 }
 
 void parker::wait_idle(const hart *own, bool serves) noexcept {
-    bool taken = own && !naps_ ? spin_idle(own) : take();
+    bool taken = own && !naps_ && !is_paced_by_calls() ? spin_idle(own) : take();
     bool has_served = false;
     for (; !taken && serves && sleep_at_input(); taken = take()) has_served = true;
     if (has_served) note_served();

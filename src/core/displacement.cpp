@@ -336,6 +336,30 @@ bool is_wanted_in(sched *s) noexcept { return base().pressed() || s->hooks->othe
 
 } // namespace
 
+namespace {
+
+std::atomic<std::uint64_t> last_call{0}; // ticks
+std::atomic<std::uint32_t> searches_long{0};
+
+} // namespace
+
+// Written now and then only: many threads make calls at the same time.
+void note_call_that_sleeps() noexcept {
+    constexpr std::uint64_t apart_us = 50;
+    const std::uint64_t now = sys::ticks();
+    if (now - last_call.load(std::memory_order_relaxed) > apart_us * ticks_per_us())
+        last_call.store(now, std::memory_order_relaxed);
+}
+
+bool is_paced_by_calls() noexcept {
+    constexpr std::uint64_t lately_us = 5000;
+    const std::uint64_t last = last_call.load(std::memory_order_relaxed);
+    return last != 0 && sys::ticks() - last < lately_us * ticks_per_us();
+}
+
+std::uint32_t long_searches() noexcept { return searches_long.load(std::memory_order_relaxed); }
+void note_long_search() noexcept { searches_long.fetch_add(1, std::memory_order_relaxed); }
+
 bool is_hart_wanted() noexcept {
     const carrier *k = current_carrier();
     return k && k->carried && k->current_sched->hooks && is_wanted_in(k->current_sched);

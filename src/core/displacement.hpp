@@ -77,6 +77,17 @@ COMITY_SHARED bool doze() noexcept;
 // Does anybody wait for a hart of the caller's scheduler, as far as a look tells? Then doze() would say false.
 COMITY_SHARED bool is_hart_wanted() noexcept;
 
+// A thread is about to sleep in a call, with its hart or without. Any thread.
+COMITY_SHARED void note_call_that_sleeps() noexcept;
+
+// Has one within the last few milliseconds? Then what happens outside the process sets the pace, and a hart that has
+// nothing to do does not spin: it would take the core from who brings the next event.
+COMITY_SHARED bool is_paced_by_calls() noexcept;
+
+// How many searches of harts for work have taken long, so far: the harts have time. May wrap. Any thread.
+COMITY_SHARED std::uint32_t long_searches() noexcept;
+COMITY_SHARED void note_long_search() noexcept;
+
 // It does not sleep any more. Any context, also one that did not doze, or that has been displaced meanwhile; also in a
 // signal's handler on its carrier.
 COMITY_SHARED void stop_dozing() noexcept;

@@ -1,6 +1,7 @@
 #include "scheduler/work_stealing.hpp"
 
 #include "core/base.hpp"
+#include "core/displacement.hpp"
 #include "core/input.hpp"
 #include "core/runtime.hpp"
 #include "sys/random.hpp"
@@ -508,13 +509,17 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     searchers_.fetch_add(1, std::memory_order_relaxed);
     base().searches(+1);
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
+    const bool looks_once = core::is_paced_by_calls();
     const unsigned close_looks = 8 * harts; // so many turns apart: the more harts search, the rarer each looks closely
-    for (unsigned i = 0; !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
+    bool found = false;
+    for (unsigned i = 0; looks_once ? i == 0 : !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
         core::look_for_input(i);
-        const bool found = i % close_looks == 0 ? has_work(k) : sees_work(k);
+        found = i % close_looks == 0 ? has_work(k) : sees_work(k);
         if (found || closing_.load(std::memory_order_relaxed) || base().pressed()) break;
-        in_order() ? wait_between_looks(*work_of(k)) : sys::cpu_relax();
+        if (!looks_once) in_order() ? wait_between_looks(*work_of(k)) : sys::cpu_relax();
     }
+    constexpr std::uint64_t short_us = 4;
+    if (!found || sys::ticks() - from > short_us * core::ticks_per_us()) core::note_long_search();
     base().searches(-1);
     searchers_.fetch_sub(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[team-leave]

@@ -62,6 +62,8 @@ void tls_after_fork(tls_block *running) noexcept;
 void run_on_donor(tls_block *block, void (*fn)(void *), void *arg) noexcept;
 // Before that: the donor has a kernel thread, also if it was away. False: there is none to be had.
 bool have_kernel_thread(tls_block *block) noexcept;
+// Has the donor one of its own, also while it does not run on it? For who runs on the block.
+COMITY_SHARED bool has_own_kernel_thread(const tls_block *block) noexcept;
 // From now on it has the same one until it is freed, and glibc knows its id. For who runs on the block. False: as
 // above.
 COMITY_SHARED bool keep_kernel_thread(tls_block *block) noexcept;

@@ -291,6 +291,10 @@ bool have_kernel_thread(tls_block *block) noexcept {
     return id > 0;
 }
 
+bool has_own_kernel_thread(const tls_block *block) noexcept {
+    return block && block->provider == tls_provider::donor && !static_cast<const donor *>(block)->on_call;
+}
+
 // In the C library's descriptor, so that a mutex that it locks names a kernel thread.
 bool keep_kernel_thread(tls_block *block) noexcept {
     auto *d = static_cast<donor *>(block);

@@ -23,7 +23,7 @@ public:
 
     // True for one of those who meet.
     bool wait() noexcept {
-        come_home();
+        (void)habit::before_wait();
         inside_.fetch_add(1, std::memory_order_relaxed);
         const std::uint32_t number = number_;
         std::uint64_t s = state_.load(std::memory_order_relaxed), to = 0;

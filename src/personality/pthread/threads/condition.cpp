@@ -13,7 +13,7 @@ class waiting_room {
 public:
     // The mutex is held, and again afterwards. May switch.
     int wait(pthread_mutex_t *m, std::int64_t deadline) {
-        come_home();
+        const bool away = habit::before_wait();
         test_cancel();
         inside_.fetch_add(1, std::memory_order_relaxed);
         const std::uint32_t seen = signals_.load(std::memory_order_relaxed);
@@ -28,9 +28,10 @@ public:
             return signals_.load(std::memory_order_acquire) != seen; // acquire[posix-condition]
         };
         signalled_wait e;
-        do e = wait_or_signal<true>(this, signalled, deadline);
+        do e = wait_or_signal<true>(this, signalled, deadline, !core::is_paced_by_calls());
         while (e == signalled_wait::signalled); // a handler has run: as the C library's, it waits on
         leave();
+        if (away) habit::after_wait();
         if (const int error = own ? own->lock_until(sys::no_deadline) : pthread_mutex_lock(m)) return error;
         if (own) own->count_waiting(-1);
         act_upon(e); // a cancelled thread runs its cleanup handlers with the mutex held

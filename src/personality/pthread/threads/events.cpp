@@ -127,7 +127,8 @@ int poll_for(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask
     if (is_wrong(timeout)) return fail(EINVAL);
     const std::int64_t end = end_of(timeout);
     const auto attempt = [=](timespec *limit) { return poll_in_kernel(of, n, limit); };
-    if (current_thread && !(timeout && nanoseconds(*timeout) == 0)) {
+    const bool only_looks = timeout && nanoseconds(*timeout) == 0;
+    if (current_thread && !only_looks && !habit::makes_call_away(*current_thread)) {
         if (const int ready = look(attempt)) return ready;
         if (!mask && small_poll::is_one(of, n)) return small_poll({of, n}).wait(end);
     }
@@ -194,7 +195,7 @@ COMITY_INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *other, con
     return select_for(n, in, out, other, timeout, mask);
 }
 static std::optional<int> epoll_here(called_file &file, epoll_event *events, int n, std::int64_t end) {
-    if (!current_thread) return {};
+    if (!current_thread || habit::makes_call_away(*current_thread)) return {};
     if (comity::core::descriptor *d = file.descriptor()) d->is_epoll.store(true, std::memory_order_relaxed);
     called_file *const files[] = {&file};
     const auto attempt = [&](timespec *) { return next_epoll_wait.get()(file.number(), events, n, 0); };

@@ -4,6 +4,7 @@
 #include "core/displacement.hpp"
 #include "core/input.hpp"
 #include "core/runtime.hpp"
+#include "personality/pthread/threads/habit.hpp"
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -139,7 +140,7 @@ input_wait::input_wait(std::span<called_file *const> files, what w) : files_(fil
     if (std::ranges::any_of(files, [](const called_file *f) { return !f->descriptor(); })) return;
     const bool waits_here = files.empty() || std::ranges::any_of(files, sleeps) || core::is_hart_wanted() ||
                             in_kernel.load(std::memory_order_relaxed) > most_in_kernel;
-    if (!waits_here || !current_thread) return;
+    if (!waits_here || !current_thread || habit::makes_call_away(*current_thread)) return;
     if (sys::ticks() < without_harts_until.load(std::memory_order_relaxed)) return;
     r_ = receiver_here();
     if (!r_) return;
@@ -195,7 +196,9 @@ input_wait::outcome input_wait::wait(std::int64_t deadline) {
         };
         core::current_context()->self.comes_in_turn = !files_.empty();
         // The hart, not the thread, spins: it looks for reports meanwhile.
+        const habit::wait_for_input begun = habit::begins_wait(*current_thread);
         const signalled_wait e = wait_or_signal<true>(&reports, reported, deadline, false);
+        habit::ends_wait(*current_thread, begun);
         core::current_context()->self.comes_in_turn = false;
         act_upon(e);
         if (handlers() != handlers_) return outcome::interrupted; // also if one has closed it

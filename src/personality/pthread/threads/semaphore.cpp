@@ -87,9 +87,10 @@ int fail(int error) noexcept {
 
 // After a look in vain. Apart from its callers, which mostly need no frame, as the next function.
 [[gnu::noinline]] int wait(semaphore *own, std::int64_t deadline) {
-    come_home();
+    const bool away = habit::before_wait();
     begin_signals(); // a handler ends the wait, or posts, also where no thread was created
     const signalled_wait e = own->wait_until(deadline);
+    if (away) habit::after_wait();
     act_upon(e);
     if (e == signalled_wait::signalled) return fail(EINTR);
     return e == signalled_wait::late ? fail(ETIMEDOUT) : 0;

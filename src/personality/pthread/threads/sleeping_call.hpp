@@ -6,6 +6,7 @@
 #include "core/displacement.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
+#include "personality/pthread/threads/habit.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
 #include "sys/clock.hpp"
@@ -146,19 +147,11 @@ template <class Call, class Result> bool make(Call &call, Result &result, const 
     }
 }
 
-// A thread that mostly sleeps, and computes for no longer than this in between, stays without a hart meanwhile: to come
-// back and leave again would cost more. Once it has computed for longer, it comes back after its next call.
-constexpr std::uint64_t brief_us = 50;
-
-inline bool computes_briefly(const thread *t) noexcept {
-    return sys::ticks() - t->slept_until < brief_us * core::ticks_per_us();
-}
-
 // While it lives, the calling thread may sleep in the kernel, perhaps with its hart. Its end is also where the C
 // library cancels the first thread in a call, and unwinds the stack.
 class sleep_in_kernel {
 public:
-    sleep_in_kernel() noexcept : stays_away_(current_thread && computes_briefly(current_thread)) {}
+    sleep_in_kernel() noexcept : stays_away_(current_thread && habit::begins_sleep(*current_thread)) {}
     ~sleep_in_kernel() {
         if (!is_over_) core::stop_dozing();
     }
@@ -168,7 +161,7 @@ public:
         const sys::errno_kept kept;
         is_over_ = true;
         stays_away_ ? core::stop_dozing() : come_home();
-        if (thread *t = current_thread) t->slept_until = sys::ticks();
+        if (thread *t = current_thread) habit::ends_sleep(*t);
     }
 
 private:
@@ -186,8 +179,9 @@ template <std::invocable Sleeps, class Call> auto if_it_sleeps(Sleeps sleeps, Ca
     test_cancel();
     deliver_here(); // a loop of such calls is seldom found outside of them
     decltype(call()) result{};
-    const bool dozes = how.dozes && core::doze(), leaves = !dozes && current_thread && sleeps();
+    const bool dozes = how.dozes && core::doze(), leaves = !dozes && current_thread && (is_away() || sleeps());
     how.sleeps = dozes || leaves || how.mask;
+    if (how.dozes || leaves) core::note_call_that_sleeps();
     if (leaves) (void)leave_hart();
     if (!dozes && !leaves && current_thread && !how.mask) {
         if (make(call, result, how)) test_cancel();

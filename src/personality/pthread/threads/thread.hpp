@@ -10,6 +10,14 @@
 
 namespace comity::posix {
 
+// How a thread divides its time between waits and computing: one that mostly sleeps does both without a hart. Its own.
+// README.md, "Leaving the harts and coming back", 3.
+struct sleeping_habit {
+    std::uint64_t slept_until = 0; // ticks: the end of its last sleep in the kernel
+    int sleeps = 0;                // above 0: it mostly sleeps
+    int waits = 0;                 // at objects since then
+};
+
 // What belongs to the thread, or to its creator before.
 struct threads_own {
     comity_thread_t *handle = nullptr;
@@ -23,13 +31,13 @@ struct threads_own {
     std::uint64_t floating = 0; // environment of its creator (sys/float_modes.hpp)
     int cancel_state = PTHREAD_CANCEL_ENABLE, cancel_type = PTHREAD_CANCEL_DEFERRED;
     bool ending = false, in_program = false;
-    bool is_known_owner = false;   // of mutexes, by its kernel thread's id
-    bool id_was_told = false;      // to the program
-    bool slice_is_over = false;    // it was found where it could not go: it does in a call that it makes in a loop
-    bool has_own_cpus = false;     // it has bound itself, and so a kernel thread to itself
-    bool stays = false;            // it has forked this process, as whose first thread it stays until the end
-    std::uint64_t slept_until = 0; // ticks; in a call
-    std::size_t stack_size = 0;    // written before stack_bottom
+    bool is_known_owner = false; // of mutexes, by its kernel thread's id
+    bool id_was_told = false;    // to the program
+    bool slice_is_over = false;  // it was found where it could not go: it does in a call that it makes in a loop
+    bool has_own_cpus = false;   // it has bound itself, and so a kernel thread to itself
+    bool stays = false;          // it has forked this process, as whose first thread it stays until the end
+    sleeping_habit habit;
+    std::size_t stack_size = 0; // written before stack_bottom
     // By its attributes, 0 for nothing: what it is told of. The stack may be larger.
     std::size_t stack_asked = 0, guard_asked = 0;
     char name[16] = {};
