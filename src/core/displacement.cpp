@@ -405,18 +405,19 @@ bool go_without_hart() noexcept {
     return !c->on->carried;
 }
 
+__thread loop_of_looks own_loop;
+
 void give_way_in_loop(bool is_waited_for) noexcept {
-    constexpr std::uint64_t patience_us = 1000, turns_us = 50'000; // all contexts' turns, each with work in between
-    // While others have waited, as far as the caller has seen.
-    static __thread std::uint64_t since __attribute__((tls_model("initial-exec"))) = 0;
-    static __thread std::uint64_t last __attribute__((tls_model("initial-exec"))) = 0;
+    // A loop's own time, all contexts' turns in it, each with work in between, and that of one which gets on.
+    constexpr std::uint64_t patience_us = 1000, turns_us = 50'000, patience_getting_on_us = 100'000;
+    loop_of_looks &own = own_loop;
     const carrier *k = current_carrier();
-    if (!k || !k->carried || !(is_waited_for || base().waited_for())) return void(since = 0);
-    const std::uint64_t now = sys::ticks();
-    if (since == 0 || now - last > turns_us * ticks_per_us()) since = now; // it has done something else
-    last = now;
-    if (now - since < patience_us * ticks_per_us()) return;
-    since = 0;
+    if (!k || !k->carried || !(is_waited_for || base().waited_for())) return void(own.since = 0);
+    const std::uint64_t now = sys::ticks(), us = ticks_per_us();
+    if (own.since == 0 || now - own.last > turns_us * us) own = {now, now, false}; // it has done something else
+    own.last = now;
+    if (now - own.since < (own.gets_on ? patience_getting_on_us : patience_us) * us) return;
+    own.since = 0;
     (void)go_without_hart();
 }
 

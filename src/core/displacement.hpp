@@ -62,9 +62,24 @@ COMITY_SHARED bool take_interruptions() noexcept;
 // scheduler does not let it. Switches.
 COMITY_SHARED bool go_without_hart() noexcept;
 
-// The caller yields in a loop: once others have waited for a hart for a millisecond of that, be it `is_waited_for` or
-// in the base scheduler's line, it goes on without its own. May switch.
+// The caller yields in a loop, or looks for a lock in vain: once others have waited for a hart for a millisecond of
+// that, be it `is_waited_for` or in the base scheduler's line, it goes on without its own; one that gets on meanwhile
+// (note_progress_in_loop), after 100 ms. May switch.
 COMITY_SHARED void give_way_in_loop(bool is_waited_for) noexcept;
+
+// What give_way_in_loop knows of the calling context's loop: since when others have waited, as far as it has seen, and
+// when it looked last (ticks; 0: it is in none).
+struct loop_of_looks {
+    std::uint64_t since, last;
+    bool gets_on;
+};
+extern COMITY_SHARED __thread loop_of_looks own_loop __attribute__((tls_model("initial-exec")));
+
+// The caller has what it has looked for, so this is no loop that waits for one without a hart. Never switches.
+inline void note_progress_in_loop() noexcept {
+    if (own_loop.since != 0) [[unlikely]]
+        own_loop.gets_on = true;
+}
 
 // Interrupts the kernel thread that seems to run the context, if one does. Any thread.
 COMITY_SHARED void interrupt(const context *c) noexcept;

@@ -1,5 +1,6 @@
 #include "personality/openmp/lock.hpp"
 
+#include "core/displacement.hpp"
 #include "sync/address.hpp"
 #include "sync/lock_spin.hpp"
 #include "sys/futex.hpp"
@@ -16,9 +17,12 @@ bool word_lock::try_lock(std::uint32_t holder) noexcept {
 }
 
 bool word_lock::test(std::uint32_t holder) noexcept {
-    if (try_lock(holder)) return true;
-    sync::give_turn_after_look();
-    return false;
+    if (!try_lock(holder)) {
+        sync::give_turn_after_look();
+        return false;
+    }
+    core::note_progress_in_loop();
+    return true;
 }
 
 // For who has come to wait. False: it is taken, and whoever leaves it knows that somebody waits.

@@ -138,7 +138,10 @@ COMITY_INTERPOSED int sem_wait(sem_t *s) {
 }
 COMITY_INTERPOSED int sem_trywait(sem_t *s) noexcept {
     semaphore *own = ours(s);
-    if (own ? own->try_wait() : next_trywait.get()(s) == 0) return 0;
+    if (own ? own->try_wait() : next_trywait.get()(s) == 0) {
+        comity::core::note_progress_in_loop();
+        return 0;
+    }
     const int error = own ? EAGAIN : errno;
     if (error == EAGAIN) comity::posix::give_turn_after_look();
     return fail(error);

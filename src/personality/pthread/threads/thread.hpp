@@ -2,6 +2,7 @@
 #pragma once
 
 #include "comity/thread.h"
+#include "core/displacement.hpp"
 #include "core/unit.hpp"
 #include "personality/pthread/threads/object.hpp"
 #include "personality/pthread/threads/signals.hpp"
@@ -153,7 +154,10 @@ struct comity_scheduler *the_scheduler() noexcept;
 void give_turn_after_look() noexcept;
 // What the attempt has returned.
 inline int after_look(int error) noexcept {
-    if (error == EBUSY) give_turn_after_look();
+    if (error == EBUSY)
+        give_turn_after_look();
+    else
+        core::note_progress_in_loop();
     return error;
 }
 // The calling thread goes on on a kernel thread of its own, and its hart without it. False: it cannot, or has none.
