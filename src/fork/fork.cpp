@@ -69,6 +69,11 @@ void half_main(void *argument) noexcept {
 void run_half(unit *u, carrier *k) noexcept {
     auto *h = static_cast<second_half *>(u);
     context *c = take_plain_context(k);
+    if (!c) [[unlikely]] {
+        if (put_off(h, k)) return;
+        const thread plain{};
+        c = await_context(&plain, k);
+    }
     c->owner = work_of(k)->owner;
     c->runs = nullptr;
     c->self.forks = open_forks::some; // for comity_thread_exit

@@ -3,6 +3,7 @@
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
+#include "sys/clock.hpp"
 #include "sys/futex.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
@@ -163,8 +164,34 @@ context *take_other_context(const thread *t, carrier *k, int &error) noexcept {
 
 bool contexts_were_missing() noexcept { return missing.load(std::memory_order_relaxed); }
 
-context *await_context(const thread *t, carrier *k) noexcept {
+namespace {
+
+// Says so once if it has been like that for a second: nobody can be told by an error number.
+void note_put_off() noexcept {
+    constexpr std::int64_t second_ns = 1'000'000'000;
+    static std::atomic<std::int64_t> since{0}, last{0};
+    static std::atomic<bool> told{false};
+    const std::int64_t now = sys::now_ns();
+    if (now - last.exchange(now, std::memory_order_relaxed) > second_ns) since.store(now, std::memory_order_relaxed);
+    if (now - since.load(std::memory_order_relaxed) > second_ns && !told.exchange(true, std::memory_order_relaxed))
+        sys::warn("threads that were created wait for memory for their stacks; see COMITY_STACK_SIZE");
+}
+
+} // namespace
+
+bool put_off(unit *u, carrier *k) noexcept {
+    constexpr std::int64_t between_ns = 500'000;
     missing.store(true, std::memory_order_relaxed);
+    const unit_scheduler::slot *w = work_of(k);
+    unit_scheduler *s = w->owner;
+    if (!s->hooks->units->accept || s->goes_by_descent()) return false;
+    note_put_off();
+    if (w->ready.empty()) sys::nap(between_ns); // who might leave a context is not on this hart
+    s->hooks->units->accept(s, u);
+    return true;
+}
+
+context *await_context(const thread *t, carrier *k) noexcept {
     constexpr std::int64_t tries = 100, between_ns = 10'000'000;
     for (std::int64_t i = 0; i < tries; ++i) {
         sys::nap(between_ns);
@@ -177,9 +204,7 @@ context *await_context(const thread *t, carrier *k) noexcept {
 context *make_plain_context(carrier *k) noexcept {
     const thread plain{};
     int error = 0;
-    context *c = take_other_context(&plain, k, error);
-    if (!c) sys::fatal("starting a thread", "no memory for its stack; see COMITY_STACK_SIZE");
-    return c;
+    return take_other_context(&plain, k, error);
 }
 
 void give_back_other_context(context *c, std::uint32_t stack_size, bool own_tls, carrier *k) noexcept {

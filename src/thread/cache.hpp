@@ -111,11 +111,13 @@ inline core::context *take_context(const thread *t, core::carrier *k, int &error
     return take_other_context(t, k, error);
 }
 
-// A bare context of the default size. Ends the program when there is no memory.
+// A bare context of the default size. Null: there is no memory.
 core::context *make_plain_context(core::carrier *k) noexcept;
 inline core::context *take_plain_context(core::carrier *k) noexcept {
     core::context *found = own_cache(k).contexts[0].pop();
-    return found ? found : make_plain_context(k);
+    if (found) [[likely]]
+        return found;
+    return make_plain_context(k);
 }
 
 // Will the hart keep one more of them itself? It touches that only after it has left it.
@@ -123,8 +125,12 @@ inline bool keeps_plain_context(const core::carrier *k) noexcept {
     return own_cache(k).contexts[0].size() < hart_cache::most_contexts;
 }
 
-// The same for a thread that must have one: what the kernel refuses may be there a moment later. Ends the program when
-// there is none for a second.
+// There is no context for a unit that was taken from its scheduler to be started: it goes back there, to be started
+// later, and others go on, of which some will end and leave theirs. The unit may be gone afterwards. For the calling
+// hart. False: its scheduler has no such place for it.
+[[nodiscard]] bool put_off(unit *u, core::carrier *k) noexcept;
+// Where put_off says no: what the kernel refuses may be there a moment later. Ends the program when there is none for a
+// second.
 core::context *await_context(const thread *t, core::carrier *k) noexcept;
 
 // What take_context gave for a thread with these attributes. k: as above. The context must have exited.

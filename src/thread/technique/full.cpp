@@ -6,11 +6,16 @@ namespace comity {
 
 template <bool eager> void run_by_switch(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
-    core::start(k, get_context<eager>(t, k), run_and_leave, t);
+    core::context *c = get_context<eager>(t, k);
+    if (!eager && !c) [[unlikely]] // not back to the caller: a function that never returns saves no registers
+        go_on_elsewhere(k);
+    core::start(k, c, run_and_leave, t);
 }
 
 template <bool eager> void join_by_switch(thread *t, core::context *joiner) noexcept {
-    core::context *c = get_context<eager>(t, joiner->on);
+    core::context *c = get_context_to_join<eager>(t, joiner);
+    if (!eager && !c) [[unlikely]]
+        return;
     t->join.take(joiner);
     core::switch_start(joiner, c, run_and_leave, t);
 }

@@ -7,19 +7,26 @@ namespace comity {
 
 template <bool eager> void run_by_call(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
-    core::call(&k->transition, get_context<eager>(t, k), run_and_return, t);
+    core::context *c = get_context<eager>(t, k);
+    if (!eager && !c) [[unlikely]]
+        return;
+    core::call(&k->transition, c, run_and_return, t);
     finish(t, k);
 }
 
 void run_plain_by_call(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
     core::context *c = get_plain_context(t, k);
+    if (!c) [[unlikely]]
+        return;
     core::call(&k->transition, c, run_plain_threads, t);
     give_back_plain_context(c, k);
 }
 
 template <bool eager> void join_by_call(thread *t, core::context *joiner) noexcept {
-    core::context *c = get_context<eager>(t, joiner->on);
+    core::context *c = get_context_to_join<eager>(t, joiner);
+    if (!eager && !c) [[unlikely]]
+        return;
     t->join.take(joiner);
     if (!core::call(joiner, c, run_and_return, t)) return;
     part_from_context(t, joiner->on);

@@ -7,13 +7,18 @@ namespace comity {
 
 template <bool eager> void run_separately(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
-    core::call_from_transition(k, get_context<eager>(t, k), run_and_return, t);
+    core::context *c = get_context<eager>(t, k);
+    if (!eager && !c) [[unlikely]]
+        return;
+    core::call_from_transition(k, c, run_and_return, t);
     finish(t, k);
 }
 
 void run_plain_separately(unit *u, core::carrier *k) noexcept {
     auto *t = static_cast<thread *>(u);
     core::context *c = get_plain_context(t, k);
+    if (!c) [[unlikely]]
+        return;
     core::call_from_transition(k, c, run_plain_threads, t);
     give_back_plain_context(c, k);
 }

@@ -98,6 +98,18 @@ void leave_to(core::context *c, core::context *next) noexcept {
 
 // ---- What they share
 
+[[gnu::noinline]] void go_on_elsewhere(core::carrier *k) noexcept {
+    unit_scheduler *s = work_of(k)->owner;
+    s->hooks->units->next(s, k);
+    __builtin_unreachable();
+}
+
+[[gnu::noinline]] core::context *find_context(thread *t, core::carrier *k) noexcept {
+    int error = 0;
+    if (core::context *c = take_context(t, k, error)) return c;
+    return put_off(t, k) ? nullptr : await_context(t, k);
+}
+
 core::context *tell_waiter(std::uintptr_t found, thread *t, core::carrier *k) noexcept {
     if (end_word::is_waited_for(found)) return waiter_for(found, k, work_of(k)->owner);
     if (found == end_word::detached) {
@@ -141,7 +153,10 @@ template <bool eager> void leave_to_newest(thread *t, unit_scheduler::slot *w) n
     if (!u) return;
     if (u->run == core::resume_unit) core::exit_to(t->c, core::context_of(u), finish_behind, t);
     auto *next = static_cast<thread *>(static_cast<comity_thread *>(u));
-    core::exit_start(t->c, get_context<eager>(next, t->c->on), run_and_leave, next, finish_behind, t);
+    core::context *c = get_context<eager>(next, t->c->on);
+    if (!eager && !c) [[unlikely]]
+        return;
+    core::exit_start(t->c, c, run_and_leave, next, finish_behind, t);
 }
 
 [[noreturn, gnu::noinline]] void end_and_leave(thread *t) noexcept {

@@ -17,21 +17,36 @@ inline core::context *own_context(thread *t) noexcept {
     return c;
 }
 
-// Gives a thread that starts a context to run on; an eager one has it. Ends the program when there is none to be had.
+// A context for a thread that starts and finds none at hand. Null: there is none to be had, and the thread, which may
+// be gone, will be started later.
+core::context *find_context(thread *t, core::carrier *k) noexcept;
+
+// Gives a thread that starts a context to run on; an eager one has it. Null: as above.
 template <bool eager> core::context *get_context(thread *t, core::carrier *k) noexcept {
     if constexpr (!eager) {
-        int error = 0;
-        t->c = take_context(t, k, error);
-        if (!t->c) [[unlikely]]
-            t->c = await_context(t, k);
+        core::context *c = is_plain(t) ? own_cache(k).contexts[0].pop() : nullptr;
+        if (!c) [[unlikely]]
+            if (!(c = find_context(t, k))) return nullptr;
+        t->c = c;
     }
     return own_context(t);
 }
 
 // The same for a plain thread, whose `runs` run_plain_threads fills in.
 inline core::context *get_plain_context(thread *t, core::carrier *k) noexcept {
-    core::context *c = t->c = take_plain_context(k);
+    core::context *c = own_cache(k).contexts[0].pop();
+    if (!c) [[unlikely]]
+        if (!(c = find_context(t, k))) return nullptr;
+    t->c = c;
     c->owner = t->owner;
+    return c;
+}
+
+// The same for a thread that its joiner starts. Null: the thread has ended meanwhile.
+template <bool eager> core::context *get_context_to_join(thread *t, core::context *joiner) noexcept {
+    core::context *c = get_context<eager>(t, joiner->on);
+    if (!eager && !c) [[unlikely]]
+        while (t->join.get() == end_word::open) t->join.wait();
     return c;
 }
 
@@ -82,6 +97,8 @@ inline void finish(thread *t, core::carrier *k) noexcept {
         core::resume(k, waiter);
 }
 
+// On the transition context: whatever the scheduler has next.
+[[noreturn]] void go_on_elsewhere(core::carrier *k) noexcept;
 // Ends a thread on the transition context, whatever happened to it before.
 [[noreturn]] void leave_context(thread *t) noexcept;
 
