@@ -18,6 +18,7 @@
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 #include "sys/process.hpp"
+#include "sys/signals.hpp"
 
 #include <new>
 #include <utility>
@@ -446,7 +447,7 @@ void *worker_main(void *argument) {
     auto *k = static_cast<carrier *>(argument);
     sys::name_kernel_thread("comity-hart");
     run_anywhere(); // until it is given a hart
-    sys::be_interruptible();
+    (void)sys::exchange_mask(sys::mask_of_carriers());
     init_carrier(k);
     alignas(16) char here[16];
     // Where stacks are not lent its own stack will do.

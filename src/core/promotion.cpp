@@ -79,7 +79,7 @@ void run_promoted(void *argument) {
     if (COMITY_KNOWS_STACKS) c->fiber.adopt_running(bottom, size);
     p->k.current = &p->ground;
     run_on(&p->k, p->cpus, p->cpus_id);
-    (void)sys::exchange_mask(sys::mask_when_promoted(c->tls->makers_mask));
+    (void)sys::exchange_mask(sys::mask_of_carriers());
     note_awake();
     c->home = &p->k;
     c->owner = nullptr;
@@ -170,7 +170,7 @@ void leave_fault_handlers() noexcept {
     const std::uint64_t now = sys::exchange_mask(~std::uint64_t{0}); // from here on it stays on this kernel thread
     const bool in_handler = (now & ~sys::mask_of_lent_threads) != 0; // nothing else blocks faults
     context *c = current_context();
-    const std::uint64_t usual = is_promoted(c) ? sys::mask_when_promoted(c->tls->makers_mask) : 0;
+    const std::uint64_t usual = c && c->tls ? sys::mask_of_carriers() : 0;
     (void)sys::exchange_mask(in_handler ? usual : now);
     if (c) c->self.is_moved = false; // the jump leads out of our handler, too
 }

@@ -13,11 +13,13 @@
 #include "sys/core_demand.hpp"
 #include "sys/cpp_library.hpp"
 #include "sys/fence.hpp"
+#include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 #include "sys/process.hpp"
+#include "sys/signals.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -177,6 +179,7 @@ void start() {
     const sys::options &options = sys::get_options();
     const std::uint64_t t0 = sys::ticks();
     const std::int64_t n0 = sys::now_ns();
+    sys::set_programs_mask(sys::blocked_signals());
     (void)sys::get_cpp_library(); // here, where no fork comes in between: in the child it could not be loaded
     // Another library's constructor may have called before this one's have run.
     sys::prepare_fences();
@@ -315,6 +318,8 @@ carrier *adopt_if_possible() noexcept {
     // A start that finds no memory decides for good that this process has no storage for contexts.
     if (!started.load(std::memory_order_relaxed) && !sys::can_map(room_to_start)) return nullptr;
     ensure_started();
+    if (sys::kernel_thread_id() == sys::process_id())
+        sys::set_programs_mask(sys::blocked_signals()); // the first thread
     auto *k = new (std::nothrow) carrier;
     context *native = allocate_context();
     if (!k || !native || !map_transition_stack(k)) {

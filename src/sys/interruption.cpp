@@ -216,9 +216,12 @@ static std::uint64_t interrupting() noexcept {
     const bool takes_others = other_handler.load(std::memory_order_relaxed);
     return bit(SIGURG) | (takes_others ? bit(SIGPIPE) | bit(SIGXFSZ) : 0);
 }
-void be_interruptible() noexcept { unblock_signals(interrupting()); }
+
+static std::atomic<std::uint64_t> programs_mask{
+    0}; // written by who begins with Comity, and by the program's first thread
+void set_programs_mask(std::uint64_t blocked) noexcept { programs_mask.store(blocked, std::memory_order_relaxed); }
 // Threads and children that the program makes there inherit it.
-std::uint64_t mask_when_promoted(std::uint64_t makers) noexcept { return makers & ~interrupting(); }
+std::uint64_t mask_of_carriers() noexcept { return programs_mask.load(std::memory_order_relaxed) & ~interrupting(); }
 
 void interrupt_kernel_thread(int id) noexcept {
     siginfo_t info{};

@@ -32,10 +32,11 @@ COMITY_SHARED bool programs_action_on_interruptions(struct sigaction &action) no
 // has set by the kernel, in whose place ours comes again. Any thread; false: there are no interruptions.
 COMITY_SHARED bool pass_other_signals(void (*to)(int, siginfo_t *, void *)) noexcept;
 
-// The calling kernel thread can be interrupted, whatever its maker's mask was.
-void be_interruptible() noexcept;
-// The mask of a kernel thread that has lent its storage, while the program's code runs on it; `makers`: of who made it.
-std::uint64_t mask_when_promoted(std::uint64_t makers) noexcept;
+// What the program blocks, on kernel threads of Comity's that run its code. Any thread.
+COMITY_SHARED void set_programs_mask(std::uint64_t blocked) noexcept;
+// The mask of such a kernel thread, a worker or a donor with a promoted context, whatever its maker's was: the
+// program's, without the signals that interrupt.
+COMITY_SHARED std::uint64_t mask_of_carriers() noexcept;
 
 // Sends one to a thread of this process. Any thread.
 void interrupt_kernel_thread(int id) noexcept;

@@ -84,6 +84,7 @@ template <class Set> int start(pthread_t &thread, thread_function function, void
 }
 
 template <class Set> int start_detached(thread_function function, void *argument, Set set) noexcept {
+    const signals_blocked blocked;
     pthread_t thread{};
     return start(thread, function, argument, [set](pthread_attr_t *attributes) {
         ::pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);

@@ -13,9 +13,9 @@ class cpu_set;
 
 using thread_function = void *(*)(void *);
 
-// Starts a detached kernel thread with the caller's signal mask, as any thread starts: the program's code will run on
-// it. stack_size 0 is the C library's default. Any thread, not in a signal handler. Returns 0 or an error number:
-// EAGAIN when a limit on threads or memory is reached.
+// Starts a detached kernel thread with all signals blocked except those of faults. One that will run the program's code
+// sets a mask itself (mask_of_carriers); its maker's may be a handler's. stack_size 0 is the C library's default. Any
+// thread, not in a signal handler. Returns 0 or an error number: EAGAIN when a limit on threads or memory is reached.
 COMITY_SHARED int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept;
 
 // The same on [bottom, top), where its thread-local storage lies too. The memory stays the caller's, for as long as the

@@ -45,8 +45,15 @@ std::uint64_t blocked_signals() noexcept {
 
 void block_as_lent_threads() noexcept { set_mask(SIG_SETMASK, &mask_of_lent_threads, nullptr); }
 
-void unblock_signals(std::uint64_t mask) noexcept { set_mask(SIG_UNBLOCK, &mask, nullptr); }
-void unblock_signal(int signal) noexcept { unblock_signals(bit(signal)); }
+std::uint64_t block_signals(std::uint64_t more) noexcept {
+    std::uint64_t before = 0;
+    set_mask(SIG_BLOCK, &more, &before);
+    return before;
+}
+void unblock_signal(int signal) noexcept {
+    const std::uint64_t one = bit(signal);
+    set_mask(SIG_UNBLOCK, &one, nullptr);
+}
 
 void send_again(siginfo_t info) noexcept {
     const errno_kept kept;

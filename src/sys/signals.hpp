@@ -16,7 +16,8 @@ COMITY_SHARED std::uint64_t exchange_mask(std::uint64_t to) noexcept;
 COMITY_SHARED std::uint64_t blocked_signals() noexcept; // the mask
 void block_as_lent_threads() noexcept;
 COMITY_SHARED void unblock_signal(int signal) noexcept;
-void unblock_signals(std::uint64_t mask) noexcept;
+// Blocks these, too. Returns what the mask was.
+COMITY_SHARED std::uint64_t block_signals(std::uint64_t more) noexcept;
 // Sends the calling kernel thread the signal that it was sent. Any thread and signal handlers.
 void send_again(siginfo_t info) noexcept;
 // sigaction, by the C library's own function and not by one that a preloaded object of ours may have put before it.

@@ -28,7 +28,6 @@ struct tls_block {
     bool forked = false;           // the process is a fork made on this block: the C library counts on it for ever
     bool used_up = false;          // not for another context: its kernel thread is to end with the one that it has
     bool id_was_told = false;      // its kernel_id, to the program: another context is not to have that soon
-    std::uint64_t makers_mask = 0; // the signals that were blocked where it was made
     unsigned generation = 0;       // how many forks away from the first process it was made
     void *reserved = nullptr;      // the provider's
     promotion *promoted = nullptr; // the means to run a context on the donor's own kernel thread (../promotion)

@@ -246,7 +246,6 @@ tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
     d->stack_bottom = carved.stack.bottom;
     d->provider = tls_provider::donor;
     d->generation = process_generation();
-    d->makers_mask = sys::blocked_signals();
     d->on_call = !take_place(sleepers) && can_be_away();
     error = start(d);
     if (error != 0) {

@@ -6,10 +6,12 @@
 #include "model/spmd/team.hpp"
 #include "personality/blas/available.hpp"
 #include "sys/clock.hpp"
+#include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 #include "sys/process.hpp"
+#include "sys/signals.hpp"
 
 #include <algorithm>
 #include <array>
@@ -297,6 +299,7 @@ struct extra_job {
 void *openblas::run_on_kernel_thread(void *argument) {
     auto *e = static_cast<extra_job *>(argument);
     core::run_anywhere();
+    (void)sys::exchange_mask(sys::mask_of_carriers());
     std::atomic<unsigned> &left = *e->left;
     static_cast<const call *>(e->call)->work(e->job);
     delete e;

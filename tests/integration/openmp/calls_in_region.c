@@ -1,6 +1,6 @@
 // Ranks, and threads that ranks have created, sleep in calls.
 // ./calls_in_region ranks|main|threads|yields|cancelled|interrupted|blocked|inherited|signalled|signalled_first|
-//     signalled_reader [alone]
+//     signalled_reader|children [alone]
 #include "check.h"
 #include <errno.h>
 #include <omp.h>
@@ -8,9 +8,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -241,6 +243,40 @@ static void inherit_the_mask(void) {
     }
 }
 
+// ---- Children that ranks start can be ended, whatever Comity was about when it made the kernel threads that run
+// these.
+
+static void *open_a_region(void *unused) {
+    usleep(100);
+#pragma omp parallel num_threads(2)
+    usleep(10);
+    return unused;
+}
+
+static int can_be_ended(void) {
+    char *const arguments[] = {"sh", "-c", "kill -TERM $$; exit 7", NULL};
+    pid_t child = 0;
+    int status = 0;
+    CHECK_EQUAL(posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ), 0);
+    while (waitpid(child, &status, 0) == -1 && errno == EINTR)
+        ;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+}
+
+static void start_children(void) {
+    struct sigaction a = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    const struct itimerval often = {{0, 1000}, {0, 1000}};
+    sigaction(SIGALRM, &a, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 10; i++) {
+        pthread_t beside[3];
+        for (int k = 0; k < 3; k++) beside[k] = create(open_a_region, NULL);
+        for (int k = 0; k < 3; k++) pthread_join(beside[k], NULL);
+#pragma omp parallel num_threads(3)
+        CHECK(can_be_ended());
+    }
+}
+
 // ---- A rank whose hart a thread has taken in a call: a handler that has run there ends that.
 
 static void signal_rank(int creates, int reads) {
@@ -279,12 +315,18 @@ int main(int argc, char **argv) {
     const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"ranks", let_ranks_exchange},        {"main", let_main_exchange},
-               {"threads", let_threads_exchange},    {"yields", yield_until_it_runs},
-               {"cancelled", cancel_a_reader},       {"interrupted", interrupt_a_reader},
-               {"blocked", block_in_rank},           {"inherited", inherit_the_mask},
-               {"signalled", signal_a_rank},         {"signalled_first", signal_before_threads},
-               {"signalled_reader", signal_a_reader}};
+    } all[] = {{"ranks", let_ranks_exchange},
+               {"main", let_main_exchange},
+               {"threads", let_threads_exchange},
+               {"yields", yield_until_it_runs},
+               {"cancelled", cancel_a_reader},
+               {"interrupted", interrupt_a_reader},
+               {"blocked", block_in_rank},
+               {"inherited", inherit_the_mask},
+               {"signalled", signal_a_rank},
+               {"signalled_first", signal_before_threads},
+               {"signalled_reader", signal_a_reader},
+               {"children", start_children}};
     witness_comity();
     const int is_alone = argc == 3 && strcmp(argv[2], "alone") == 0; // the regions' library, without the threads'
     if (threads_are_comitys() == is_alone) return 99;

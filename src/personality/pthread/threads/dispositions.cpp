@@ -220,7 +220,6 @@ int set(int signal, const struct sigaction &programs) noexcept {
 void start_router() noexcept {
     if (router_runs.exchange(true, std::memory_order_relaxed)) return;
     constexpr std::size_t stack = 128 << 10;
-    const sys::signals_blocked blocked; // in the router
     if (sys::start_kernel_thread(route, nullptr, stack) != 0) router_runs.store(false, std::memory_order_relaxed);
 }
 

@@ -17,6 +17,7 @@
 #include "sys/message.hpp"
 #include "sys/options.hpp"
 #include "sys/process.hpp"
+#include "sys/signals.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -156,6 +157,7 @@ bool open_and_tell() noexcept {
 // A kernel thread that opens the scheduler and then waits for ever: for a process whose first POSIX thread is created
 // where no scheduler can stay open.
 void *keep_open(void *) {
+    (void)sys::exchange_mask(sys::mask_of_carriers()); // its hart carries threads
     (void)open_and_tell();
     comity_event_t never{};
     for (;;) comity_event_wait(&never);

@@ -282,6 +282,7 @@ void begin_again_in_child() noexcept {
     } else { // a rank has forked: it is the first thread now, and may begin
         has_begun.store(false, std::memory_order_relaxed);
         stop_routing();
+        (void)sys::block_signals(first_receiver.blocked.load(std::memory_order_relaxed)); // as its parent's ranks
     }
     if (is_any_claimed()) ring_router();
     // To this kernel thread, the only one, the kernel brings all.
@@ -358,6 +359,7 @@ void begin_signals() noexcept {
     stay_when_cancelled();
     start_routing();
     // The kernel threads block nothing: the first thread's own carries others, too.
+    sys::set_programs_mask(0);
     const signal_set blocked = sys::exchange_mask(~signal_set{0});
     first_receiver.blocked.store(blocked, std::memory_order_relaxed);
     claim(blocked);
