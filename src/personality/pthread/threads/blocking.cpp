@@ -37,15 +37,19 @@ bool is_nonblocking(int fd) noexcept { return ::fcntl(fd, F_GETFL) & O_NONBLOCK;
 
 } // namespace
 
-bool would_sleep(int fd, short events) noexcept {
-    if (!current_thread) return false;
+bool has_events(int fd, short events) noexcept {
     const sys::errno_kept kept;
     pollfd p{fd, events, 0};
     const timespec at_once{};
     int found = 0;
     do found = next_ppoll.get()(&p, 1, &at_once, nullptr);
     while (found == -1 && errno == EINTR); // a signal is pending, perhaps Comity's own
-    if (found != 0) return false;
+    return found != 0;
+}
+
+bool would_sleep(int fd, short events) noexcept {
+    if (!current_thread || has_events(fd, events)) return false;
+    const sys::errno_kept kept;
     const int flags = ::fcntl(fd, F_GETFL);
     return !(flags & O_NONBLOCK) && !(events == POLLIN && (flags & O_ACCMODE) == O_WRONLY);
 }
@@ -152,7 +156,8 @@ auto input(int fd, Call call, int flags = 0, const Attempt &attempt = {}) -> dec
     };
     return if_it_sleeps(
         [&] { return for_much || (waits && found != looked::and_may_read && would_sleep(file.number(), POLLIN)); },
-        within_limit_of([&file] { return file.number(); }, POLLIN, call_there),
+        call_that_looks{within_limit_of([&file] { return file.number(); }, POLLIN, call_there),
+                        [&] { return !waits_for_all && has_events(file.number(), POLLIN); }},
         {.dozes = waits && !waits_for_all, .moving = file.moving()});
 }
 template <class Size, class Call> auto output(int fd, Size size, Call call, int flags = 0) {

@@ -3,6 +3,7 @@
 #include "personality/pthread/threads/input.hpp"
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/sleeping_call.hpp"
+#include "sys/errno_kept.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -132,7 +133,15 @@ int poll_for(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask
         if (const int ready = look(attempt)) return ready;
         if (!mask && small_poll::is_one(of, n)) return small_poll({of, n}).wait(end);
     }
-    return await_events(attempt, timeout, mask, end);
+    const bool only_looks = timeout && nanoseconds(*timeout) == 0;
+    if (mask || only_looks) return await_events(attempt, timeout, mask, end);
+    const auto look_again = [&attempt] {
+        timespec none{};
+        const sys::errno_kept kept;
+        return attempt(&none) > 0;
+    };
+    using call = limited_call<decltype(attempt)>;
+    return if_it_sleeps(true, call_that_looks{call{attempt, end}, look_again}, {after_handler::ends, true});
 }
 
 int select_for(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *timeout, const sigset_t *mask) {
@@ -209,9 +218,11 @@ COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout
     if (timeout != 0)
         if (const std::optional<int> found = epoll_here(file, events, n, end)) return *found;
     const kernel_input asleep(files);
-    return if_it_sleeps([&] { return timeout != 0 && would_sleep(file.number(), POLLIN); },
-                        [&] { return next_epoll_wait.get()(file.number(), events, n, milliseconds_left(end)); },
-                        {after_handler::ends, timeout != 0});
+    return if_it_sleeps(
+        [&] { return timeout != 0 && would_sleep(file.number(), POLLIN); },
+        call_that_looks{[&] { return next_epoll_wait.get()(file.number(), events, n, milliseconds_left(end)); },
+                        [&] { return has_events(file.number(), POLLIN); }},
+        {after_handler::ends, timeout != 0});
 }
 // In Comity's own set an epoll stands one deeper, which the kernel counts: it refuses what it would take otherwise.
 COMITY_INTERPOSED int epoll_ctl(int fd, int what, int of, epoll_event *event) noexcept {

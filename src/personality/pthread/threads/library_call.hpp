@@ -35,5 +35,7 @@ private:
 
 // Would the calling thread, one of ours, sleep for `events` (POLLIN or POLLOUT) at the descriptor?
 bool would_sleep(int fd, short events) noexcept;
+// Is there one of these, an error or an end?
+bool has_events(int fd, short events) noexcept;
 
 } // namespace comity::posix

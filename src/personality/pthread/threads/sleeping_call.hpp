@@ -79,6 +79,20 @@ template <class Attempt> timespec *limit_of(limited_call<Attempt> &c) noexcept {
     return &c.limit;
 }
 
+// A call that can tell whether what it waits for is there by now: look(). Then no handler that has run ends it: the
+// kernel's own would not sleep either.
+template <class Call, class Look> struct call_that_looks {
+    Call call;
+    Look look;
+    auto operator()() { return call(); }
+};
+template <class Call, class Look> call_that_looks(Call, Look) -> call_that_looks<Call, Look>;
+template <class Call> bool is_there(Call &) noexcept { return false; }
+template <class Call, class Look> bool is_there(call_that_looks<Call, Look> &c) { return c.look(); }
+template <class Call, class Look> timespec *limit_of(call_that_looks<Call, Look> &c) noexcept {
+    return limit_of(c.call);
+}
+
 // A rank of a region, say, on a hart or promoted.
 inline bool is_rank() noexcept {
     const core::context *c = core::current_context();
@@ -127,7 +141,7 @@ template <class Call, class Result> bool make(Call &call, Result &result, const 
     if (how.mask) masked.emplace(*r, how.mask);
     for (;; errno = error_before) { // who was interrupted for nothing has not been told of an error
         deliver_here();
-        if (handlers != seen && how.sleeps) return ends();
+        if (handlers != seen && how.sleeps && !is_there(call)) return ends();
         const std::uint32_t before = r->handled, without_restart = r->handled_without_restart;
         bool cancelled = false;
         {
@@ -143,7 +157,8 @@ template <class Call, class Result> bool make(Call &call, Result &result, const 
         if (cancelled) return true;
         deliver_here();
         const bool has_moved = how.moving && how.moving->has_moved;
-        if (has_moved ? r->handled_without_restart != without_restart : r->handled != before) return ends();
+        const bool is_over = has_moved ? r->handled_without_restart != without_restart : r->handled != before;
+        if (is_over && !is_there(call)) return ends();
     }
 }
 
