@@ -28,12 +28,7 @@ void _Unwind_Resume(_Unwind_Exception *exception) {
 _Unwind_Reason_Code _Unwind_ForcedUnwind(_Unwind_Exception *exception, _Unwind_Stop_Fn stop, void *argument) {
     return get_cpp_library().unwind(exception, stop, argument);
 }
-_Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn each, void *argument) {
-    return get_cpp_library().backtrace(each, argument);
-}
 _Unwind_Word _Unwind_GetCFA(_Unwind_Context *context) { return get_cpp_library().frame_of(context); }
-_Unwind_Ptr _Unwind_GetIP(_Unwind_Context *context) { return get_cpp_library().code_of(context); }
-_Unwind_Ptr _Unwind_GetRegionStart(_Unwind_Context *context) { return get_cpp_library().function_of(context); }
 
 // Destructors of thread_local variables are the C library's matter.
 int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library);

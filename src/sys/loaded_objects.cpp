@@ -242,6 +242,20 @@ std::uint32_t segment_flags(const void *address) noexcept {
     return 0;
 }
 
+const void *unwind_table_around(const void *address) noexcept {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+    dl_find_object found{};
+    return ::_dl_find_object(const_cast<void *>(address), &found) == 0 ? found.dlfo_eh_frame : nullptr;
+#else
+    const loaded_object object = loaded_object_in_list(address);
+    const program_headers headers = headers_at(object.range.begin);
+    for (unsigned i = 0; object.map && i < headers.number; ++i)
+        if (const auto &part = headers.first[i]; part.p_type == PT_GNU_EH_FRAME)
+            return reinterpret_cast<const void *>(static_cast<const link_map *>(object.map)->l_addr + part.p_vaddr);
+    return nullptr;
+#endif
+}
+
 // The headers of an object are at its beginning, but the program's may be anywhere.
 loaded_object loaded_object_in_list(const void *address) noexcept {
     const errno_kept kept;

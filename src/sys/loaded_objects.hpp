@@ -35,6 +35,10 @@ COMITY_SHARED loaded_object loaded_object_around(const void *address) noexcept;
 // The same by the list alone.
 loaded_object loaded_object_in_list(const void *address) noexcept;
 
+// The header of the object's unwind tables (PT_GNU_EH_FRAME); null: there is none, or it cannot be seen. As
+// loaded_object_around.
+const void *unwind_table_around(const void *address) noexcept;
+
 // How the library's segment that the address is in may be used (PF_W and so on); 0: it is in none, or that cannot be
 // seen. As loaded_object_around.
 COMITY_SHARED std::uint32_t segment_flags(const void *address) noexcept;

@@ -8,6 +8,7 @@
 #include "core/timer.hpp"
 #include "personality/pthread/threads/faults.hpp"
 #include "personality/pthread/threads/thread.hpp"
+#include "sys/call_frames.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
@@ -23,7 +24,6 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <unwind.h>
 
 namespace comity::posix {
 
@@ -154,24 +154,26 @@ void handle(receiver &r, siginfo_t &info, const sys::interruption *at) {
 // ---- Interruptions
 
 // Does the interrupted code, up to the frame of ours that has called the program, belong to the program and its
-// libraries alone? Then nobody's state below is half changed but theirs. A frame reaches from what the unwinder gives
-// for it to what it gives for the next one.
+// libraries alone? Then nobody's state below is half changed but theirs. Not amid an unwinding: where the unwinder
+// leaves its own frame, nobody can tell what stands below. Of code without tables (a compiler at run time made it) all
+// that looks like a call from ours counts.
 bool is_programs(const receiver &r, const sys::interruption &i) noexcept {
     struct walk {
-        std::uintptr_t from, base, code = 0; // code: of the frame whose end is not known yet
+        std::uintptr_t base;
         bool good = true;
-    } w{i.sp, r.base};
-    _Unwind_Backtrace(
-        [](_Unwind_Context *c, void *argument) {
+    } w{r.base};
+    std::uintptr_t rest = 0;
+    const sys::frames_end end = sys::visit_call_frames(
+        i,
+        [](const sys::call_frame &f, void *argument) {
             auto &to = *static_cast<walk *>(argument);
-            const std::uintptr_t frame = _Unwind_GetCFA(c);
-            if (frame < to.from) return _URC_NO_REASON; // the handler's
-            if (frame > to.base) return _URC_END_OF_STACK;
-            if (to.code != 0) to.good = !core::is_protected_code(to.code);
-            to.code = _Unwind_GetIP(c);
-            return to.good ? _URC_NO_REASON : _URC_END_OF_STACK;
+            if (f.end > to.base) return false; // it is the one that has called the program
+            to.good = !core::is_protected_code(f.code);
+            return to.good;
         },
-        &w);
+        &w, rest);
+    if (end == sys::frames_end::unwinds) return false;
+    if (end == sys::frames_end::not_known) return !sys::may_return_between(rest, r.base, core::is_protected_code);
     return w.good;
 }
 
@@ -310,20 +312,18 @@ bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept 
 }
 
 bool stands_in_called_program(const sys::interruption &at) noexcept {
-    struct walk {
-        std::uintptr_t from;
-        bool good = false;
-    } w{at.sp};
+    bool good = false;
+    std::uintptr_t rest = 0;
     if (core::is_protected_code(at.pc)) return false;
-    _Unwind_Backtrace(
-        [](_Unwind_Context *c, void *argument) {
-            auto &to = *static_cast<walk *>(argument);
-            if (_Unwind_GetCFA(c) < to.from || !core::is_protected_code(_Unwind_GetIP(c))) return _URC_NO_REASON;
-            to.good = core::is_caller_of_program(_Unwind_GetRegionStart(c));
-            return _URC_END_OF_STACK;
+    (void)sys::visit_call_frames(
+        at,
+        [](const sys::call_frame &f, void *argument) {
+            if (!core::is_protected_code(f.code)) return true;
+            *static_cast<bool *>(argument) = core::is_caller_of_program(f.function);
+            return false;
         },
-        &w);
-    return w.good;
+        &good, rest);
+    return good;
 }
 
 receiver *receiver_here() noexcept {
