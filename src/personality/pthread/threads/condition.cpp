@@ -9,11 +9,20 @@ namespace comity::posix {
 
 namespace {
 
+// Before a wait. The usual thread, which does not mostly sleep in calls, pays two looks for the others.
+bool stays_away() noexcept {
+    const thread *t = current_thread;
+    if (t && t->habit.sleeps != 0) [[unlikely]]
+        return habit::before_wait();
+    come_home();
+    return false;
+}
+
 class waiting_room {
 public:
     // The mutex is held, and again afterwards. May switch.
     int wait(pthread_mutex_t *m, std::int64_t deadline) {
-        const bool away = habit::before_wait();
+        const bool away = stays_away();
         test_cancel();
         inside_.fetch_add(1, std::memory_order_relaxed);
         const std::uint32_t seen = signals_.load(std::memory_order_relaxed);
