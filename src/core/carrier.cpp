@@ -3,7 +3,7 @@
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
-#include "core/displacement.hpp"
+#include "core/idle_spin.hpp"
 #include "core/input.hpp"
 #include "core/overflow.hpp"
 #include "core/runtime.hpp"
@@ -29,6 +29,9 @@ namespace comity::core {
 
 static __thread bool serves_deadlines __attribute__((tls_model("initial-exec"))) = false;
 void serve_deadlines() noexcept { serves_deadlines = true; }
+
+static __thread bool skips_idle_spin __attribute__((tls_model("initial-exec"))) = false;
+void skip_idle_spin() noexcept { skips_idle_spin = true; }
 
 bool parker::take() noexcept {
     if (word_.load(std::memory_order_relaxed) != token) return false;
@@ -105,7 +108,8 @@ bool parker::spin_idle(const hart *own) noexcept {
 }
 
 void parker::wait_idle(const hart *own, bool serves) noexcept {
-    bool taken = own && !naps_ && !is_paced_by_calls() ? spin_idle(own) : take();
+    const bool skips = std::exchange(skips_idle_spin, false);
+    bool taken = own && !naps_ && !skips ? spin_idle(own) : take();
     bool has_served = false;
     for (; !taken && serves && sleep_at_input(); taken = take()) has_served = true;
     if (has_served) note_served();

@@ -2,6 +2,7 @@
 
 #include "core/base.hpp"
 #include "core/displacement.hpp"
+#include "core/idle_spin.hpp"
 #include "core/input.hpp"
 #include "core/runtime.hpp"
 #include "sys/random.hpp"
@@ -510,6 +511,7 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     base().searches(+1);
     const std::uint64_t from = sys::ticks(), most = core::spin_ticks();
     const bool looks_once = core::is_paced_by_calls();
+    if (looks_once) core::skip_idle_spin();
     const unsigned close_looks = 8 * harts; // so many turns apart: the more harts search, the rarer each looks closely
     bool found = false;
     for (unsigned i = 0; looks_once ? i == 0 : !(i % 16 == 15 && sys::ticks() - from > most); ++i) {
