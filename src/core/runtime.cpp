@@ -6,6 +6,7 @@
 #include "core/input.hpp"
 #include "core/overflow.hpp"
 #include "core/promotion.hpp"
+#include "core/sanitizer.hpp"
 #include "core/spin_length.hpp"
 #include "core/spinlock.hpp"
 #include "core/timer.hpp"
@@ -175,6 +176,7 @@ __attribute__((constructor)) void watch_forks() {
 }
 
 void start() {
+    check_sanitizers();
     starting.lock();
     const sys::options &options = sys::get_options();
     const std::uint64_t t0 = sys::ticks();

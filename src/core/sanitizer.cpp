@@ -1,6 +1,29 @@
 #include "core/sanitizer.hpp"
 
 #include "sys/memory.hpp"
+#include "sys/message.hpp"
+
+// The sanitizers' own: they are there in a program that is built with one.
+extern "C" {
+[[gnu::weak]] void __tsan_init();
+[[gnu::weak]] void __asan_init();
+}
+
+namespace comity::core {
+
+void check_sanitizers() noexcept {
+    if (sys::sanitized) return;
+    if (__tsan_init)
+        sys::fatal("start",
+                   "the program is built with ThreadSanitizer, which cannot follow this build of libcomity: link "
+                   "the one of the preset tsan (docs/sanitizers.md)");
+    if (__asan_init)
+        sys::warn(
+            "start: the program is built with AddressSanitizer, which may report falsely where a thread of Comity "
+            "throws or ends: link the libcomity of the preset asan (docs/sanitizers.md)");
+}
+
+} // namespace comity::core
 
 #if defined(COMITY_ASAN)
 

@@ -36,6 +36,10 @@
 
 namespace comity::core {
 
+// Is the program built with a sanitizer that this library is not told to serve? ThreadSanitizer ends the program here,
+// by one line, since it would crash at the first switch; AddressSanitizer gets a line. docs/sanitizers.md
+void check_sanitizers() noexcept;
+
 // May a context take over the stack of a transition context (lend_stack)? The sanitizers know a stack by its first
 // user.
 #if defined(COMITY_TSAN) || defined(COMITY_ASAN)
