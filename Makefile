@@ -77,9 +77,9 @@ soak: build ## create and join 100,000,000 threads; the process must not grow
 	@! grep -q '"grew":true' docs/results/soak.json
 
 .PHONY: soak-mixed
-soak-mixed: build ## POSIX threads, regions, tasks, locks and calls by chance, with settings by chance, for ten minutes
+soak-mixed: build ## a storm of threads, regions, tasks, calls, forks and ends by chance, for SECONDS=600 (SEED=N: again)
 	@echo '== soak-mixed'
-	@cmake --build $(BUILD) --target soak_mixed | tee $(BUILD)/soak-mixed.txt; tail -n 1 $(BUILD)/soak-mixed.txt > docs/results/soak-mixed.json
+	@SOAK_SECONDS=$(SECONDS) SOAK_SEED=$(SEED) cmake --build $(BUILD) --target soak_mixed | tee $(BUILD)/soak-mixed.txt; tail -n 1 $(BUILD)/soak-mixed.txt > docs/results/soak-mixed.json
 	@grep -q '"failed": 0' docs/results/soak-mixed.json
 
 .PHONY: conformance-gomp

@@ -1,12 +1,16 @@
 """Runs programs with settings by chance, one run after the other, and says which ones did not end well.
 
-mixed.py --seconds N [--seed S] --drop-in GOMP --drop-in THREADS PROGRAM...
-A program may be followed by =LIBRARY, the OpenMP drop-in that it needs in place of the first one. The last line is JSON.
+mixed.py [--seconds N] [--seed S] --drop-in GOMP --drop-in THREADS PROGRAM...
+A program may be followed by =LIBRARY, the OpenMP drop-in that it needs in place of the first one. It gets a seed, a number of
+threads, and the status that it is to end with. SOAK_SECONDS and SOAK_SEED are the defaults of N and S. Of a run that does not
+end, gdb (if it is there) writes all threads' backtraces. The last line is JSON.
 """
 import argparse
 import json
 import os
 import random
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -41,10 +45,30 @@ SETTINGS = {
 }
 
 
+def backtraces(process):
+    if not shutil.which("gdb"):
+        return ""
+    asked = ["gdb", "-batch", "-p", str(process.pid), "-ex", "thread apply all bt 20"]
+    return subprocess.run(asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+
+def run(command, environment, status):
+    """How it failed, or nothing."""
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
+        try:
+            said = process.communicate(timeout=PATIENCE_S)[0]
+        except subprocess.TimeoutExpired:
+            stands = backtraces(process)
+            os.killpg(process.pid, signal.SIGKILL)  # also its children, which may stand as well
+            return f"no end after {PATIENCE_S} s: {process.communicate()[0][-300:]}\n{stands}"
+    ignored = "ignored" in said  # by the dynamic linker: a drop-in
+    return "" if process.returncode == status and not ignored else f"status {process.returncode}, not {status}: {said[-300:]}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    parser.add_argument("--seconds", type=float, default=os.environ.get("SOAK_SECONDS") or 600)
+    parser.add_argument("--seed", type=int, default=os.environ.get("SOAK_SEED") or random.SystemRandom().randrange(1 << 32))
     parser.add_argument("--drop-in", action="append", required=True)
     parser.add_argument("programs", nargs="+")
     asked = parser.parse_args()
@@ -55,14 +79,10 @@ def main():
         program, _, own = chance.choice(asked.programs).partition("=")
         drop_ins = [own or asked.drop_in[0], *(asked.drop_in[1:] if chance.random() < 0.8 else [])]
         settings = {k: chance.choice(v) for k, v in SETTINGS.items() if chance.random() < 0.25}
-        command = [program, str(chance.randrange(1000)), chance.choice(["1", "2", "4", "8"])]
+        status = chance.randrange(3, 120)
+        command = [program, str(chance.randrange(1000)), chance.choice(["1", "2", "4", "8"]), str(status)]
         begin = time.monotonic()
-        try:
-            result = subprocess.run(command, env=clean | settings | {"LD_PRELOAD": ":".join(drop_ins)}, capture_output=True, text=True, timeout=PATIENCE_S)
-            ignored = "ignored" in result.stderr  # by the dynamic linker: a drop-in
-            how = "" if result.returncode == 0 and not ignored else f"status {result.returncode}: {(result.stdout + result.stderr)[-300:]}"
-        except subprocess.TimeoutExpired:
-            how = f"no end after {PATIENCE_S} s"
+        how = run(command, clean | settings | {"LD_PRELOAD": ":".join(drop_ins)}, status)
         slowest = max(slowest, time.monotonic() - begin)
         runs += 1
         if how:
