@@ -45,7 +45,11 @@ typedef struct comity_context comity_context_t;
 /* A scheduler's seven callbacks (table 4.1). A transfer callback is given the hart: it runs on the transition
  * context and must end in one of comity_context_run, comity_context_resume, comity_sched_enter or
  * comity_sched_yield; if it returns, the process aborts and says which callback did. An update callback
- * borrows the caller's hart and returns soon; it may run on several harts at once. */
+ * borrows the caller's hart and returns soon; it may run on several harts at once.
+ * Neither waits, but for locks: pthread_mutex_t, pthread_rwlock_t and what C++ has of these, comity_mutex_t and
+ * comity_recursive_mutex_t are waited for in place, wherever the callback runs. Whoever else holds such a lock must not
+ * wait or stop before it is unlocked. Any other wait ends the program, with a line that names the call and the
+ * callback. */
 typedef struct comity_sched_callbacks {
     /* update: `child` was registered below this scheduler by a context that it manages. */
     void (*register_child)(comity_sched_t *self, comity_sched_t *child);

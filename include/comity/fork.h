@@ -41,6 +41,7 @@ typedef struct comity_fork {
 } comity_fork_t;
 
 /* Offers g(b) to other harts. comity_fork_end must follow in the same context, forks within forks in reverse order.
+ * Without it the other half stands on a stack that is gone, which crashes: each thread's end would pay for a check.
  * Where: as comity_fork_join. May switch only where it opens a scheduler. */
 COMITY_FORK_API void comity_fork_begin(comity_fork_t *fork, void (*g)(void *), void *b);
 /* Returns 1 when nobody has taken g, and nobody will: the caller should call it; 0 when g has returned, on another hart

@@ -33,9 +33,9 @@ enum class occasion : unsigned char {
 
 namespace detail {
 
-inline void check_scheduler(int error) {
+inline void check_scheduler(int error, const char *call) {
     if (error == ENOMEM) throw std::bad_alloc();
-    if (error != 0) throw std::system_error(error, std::generic_category(), "comity: scheduler");
+    if (error != 0) throw std::system_error(error, std::generic_category(), call);
 }
 
 // An order of the user's as functions of C: push(comity_unit_t *, occasion), which may throw if it cannot keep the
@@ -106,7 +106,9 @@ public:
     }
 
 private:
-    static void begin(const comity_scheduler_attr_t &a) { detail::check_scheduler(comity_threads_begin_with(&a)); }
+    static void begin(const comity_scheduler_attr_t &a) {
+        detail::check_scheduler(comity_threads_begin_with(&a), "comity::scheduled_threads");
+    }
 };
 
 namespace this_scheduler {
@@ -114,10 +116,12 @@ namespace this_scheduler {
 // Of the calling context. Never switch. Throw std::system_error (EPERM: it has none) or std::bad_alloc.
 inline void replace(const scheduled_threads::attributes &a) {
     const comity_scheduler_attr_t c = scheduled_threads::of(a);
-    detail::check_scheduler(comity_scheduler_replace(&c));
+    detail::check_scheduler(comity_scheduler_replace(&c), "comity::this_scheduler::replace");
 }
 inline void replace(scheduler_kind k) { replace(scheduled_threads::attributes{.kind = k}); }
-inline void set_harts(unsigned n) { detail::check_scheduler(comity_scheduler_set_harts(n)); }
+inline void set_harts(unsigned n) {
+    detail::check_scheduler(comity_scheduler_set_harts(n), "comity::this_scheduler::set_harts");
+}
 
 // Of the calling thread's quota under a space-efficient scheduler: before it allocates, which may switch, and after it
 // has freed.

@@ -2,6 +2,7 @@
 
 #include "core/base.hpp"
 #include "core/binding.hpp"
+#include "core/callbacks.hpp"
 #include "core/chaos.hpp"
 #include "core/idle_spin.hpp"
 #include "core/input.hpp"
@@ -225,17 +226,12 @@ COMITY_UNSANITIZED __attribute__((always_inline)) inline void begin(context *to,
 // now, and it cannot return there, also when it was not stopped itself (keep_guest_stack).
 COMITY_UNSANITIZED __attribute__((noinline)) void lend_stack(carrier *k) noexcept {
     context *guest = k->guest;
+    if (guest == update_mark()) cannot_stop(k);
     k->guest = nullptr;
     std::swap(guest->stack, k->transition.stack);
     std::swap(guest->stack_top, k->transition.stack_top);
     std::swap(guest->floor, k->transition.floor);
     guest->broken = true;
-}
-
-[[noreturn]] void cannot_stop() noexcept {
-    sys::fatal("waiting",
-               "a stackless thread or a scheduler's callback would have to wait, and nothing can stop it; use "
-               "another technique for threads that may wait");
 }
 
 // Whatever else a stop has to do is rare: the usual way needs no register beyond the arguments', and so no frame.
@@ -246,7 +242,7 @@ COMITY_UNSANITIZED __attribute__((always_inline)) inline bool stops_plainly(cons
 
 COMITY_UNSANITIZED void prepare_to_stop(const context *from) noexcept {
     chaos_point();
-    if (from == &from->on->transition) cannot_stop();
+    if (from == &from->on->transition) cannot_stop(from->on);
     if (from->on->guest) lend_stack(from->on);
 }
 

@@ -81,7 +81,7 @@ struct looks_seen {
 
 // How far the displacement of a context from this carrier is; `step` says who writes the rest.
 struct displacement {
-    static constexpr unsigned watches = 2; // that look at carriers, each in its own time and for its own contexts
+    static constexpr unsigned watches = 3; // that look at carriers, each in its own time and for its own contexts
     enum class state : std::uint32_t {
         none,    // from here on the watches, which all look on one thread
         asked,   // the carrier, in a signal's handler
@@ -114,7 +114,8 @@ struct alignas(64) carrier : sys::in_own_memory {
     void *pause_arg = nullptr;
     arch::after_fn start_after = nullptr; // passes `after` of switch_start to the context that starts
     void *start_after_arg = nullptr;
-    // A context that runs on the transition context's stack (call_on_transition); null: none does.
+    // A context that runs on the transition context's stack (call_on_transition); null: none does. update_mark(): the
+    // hart is in an update callback (callbacks.hpp).
     context *guest = nullptr;
     bool adopted = false;
     bool settled = false;     // the context there is not displaced now; the carrier's, also in a signal handler
@@ -133,15 +134,18 @@ struct alignas(64) carrier : sys::in_own_memory {
     // "Going home" (README.md): may the native context go on?
     enum class home_state : std::uint32_t { away, ready, asleep };
     std::atomic<home_state> home{home_state::away}; // ready: by post_home; the others: by the carrier
-    hart *kept = nullptr;                           // the hart it keeps outside, if nobody has taken it
-    std::uint64_t granted_at = 0;                   // ticks: since when it has held a hart, but for leaving it kept
-    carrier *next = nullptr;                        // in the base scheduler's queue of waiters
-    std::int64_t waits_since = 0;                   // ns; when it entered that queue, under its lock
-    carrier *all_next = nullptr;                    // every carrier, for statistics; under the registry's lock
+    sched *left = nullptr;        // in which its own computation, which registered it, has left its hart: come_back
+    hart *kept = nullptr;         // the hart it keeps outside, if nobody has taken it
+    std::uint64_t granted_at = 0; // ticks: since when it has held a hart, but for leaving it kept
+    carrier *next = nullptr;      // in the base scheduler's queue of waiters
+    std::int64_t waits_since = 0; // ns; when it entered that queue, under its lock
+    carrier *all_next = nullptr;  // every carrier, for statistics; under the registry's lock
     int kernel_id = 0;
     std::atomic<hart *> own{nullptr}; // workers: the hart whose worker it is; written by whoever holds the hart
     binding *bound = nullptr;         // null: it never carried a bound hart
     displacement displaced;
+    // The program's callback that the hart is in, or was in last, by name; null: a pause function. For messages.
+    const char *callback = nullptr;
     waiter native_waiter; // the native context's, while it waits with a deadline
 };
 

@@ -160,8 +160,8 @@ std::byte *middle(std::byte *bottom, void *top) noexcept {
 // Making and freeing storage waits for kernel threads: the watch must not take that for a wait of the program's.
 class settled {
 public:
-    settled() noexcept : k_(current_carrier()) { set(true); }
-    ~settled() { set(false); }
+    settled() noexcept : k_(current_carrier()), before_(k_ && k_->settled) { set(true); }
+    ~settled() { set(before_); }
     settled(const settled &) = delete;
     settled &operator=(const settled &) = delete;
 
@@ -172,6 +172,7 @@ private:
         std::atomic_signal_fence(std::memory_order_seq_cst); // seq_cst[settled]
     }
     carrier *k_;
+    bool before_; // in a callback it was settled already
 };
 
 context *create_full(std::size_t stack_size, int &error) noexcept {

@@ -20,7 +20,7 @@ struct time_slice {
 };
 
 // Who looks. Each counts its own looks: another one, with other contexts in view, may have nobody who waits.
-enum class watcher : unsigned { regions, threads };
+enum class watcher : unsigned { regions, threads, scopes };
 
 struct look_order {
     watcher by;

@@ -1,15 +1,19 @@
 #include "core/overflow.hpp"
 
+#include "core/callbacks.hpp"
 #include "core/carrier.hpp"
 #include "core/context.hpp"
 #include "core/tls/block.hpp"
+#include "sys/called_function.hpp"
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
+#include "sys/process.hpp"
 #include "sys/signals.hpp"
 
 #include <atomic>
+#include <cstring>
 
 namespace comity::core {
 
@@ -65,15 +69,30 @@ void find_whose(std::uintptr_t address, std::uintptr_t sp) noexcept {
         return report_own(k->native);
     if (const context *c = overflowed_at(at)) return report(c, c->tls ? c->tls->stack : c->stack);
     if (!k || !k->transition.stack || !k->transition.stack.overflowed_at(at)) return;
-    if (k->guest) return report(k->guest, k->transition.stack);
+    if (k->guest && k->guest != update_mark()) return report(k->guest, k->transition.stack);
     sys::warn("stack overflow in a scheduler's callback, which has %zu KiB; set COMITY_STACK_SIZE higher",
               k->transition.stack.size() / 1024);
+}
+
+// A pointer that the program has given to a function of Comity's, which does not look whether it is null: most are on
+// hot paths.
+void report_null(std::uintptr_t address, std::uintptr_t pc) noexcept {
+    const std::uintptr_t largest_object = sys::page_size();
+    if (address >= largest_object) return;
+    if (const sys::called_function call(pc); *call.name())
+        sys::warn("%s: NULL was given for an object, or an object that is not initialised (a fault at address %p)",
+                  call.name(), reinterpret_cast<const void *>(address));
 }
 
 // On return the instruction faults again, or what was sent comes again.
 void on_fault(int signal, siginfo_t *info, void *frame) {
     const bool was_sent = info->si_code <= 0;
-    if (!was_sent) find_whose(reinterpret_cast<std::uintptr_t>(info->si_addr), sys::interruption_at(frame).sp);
+    if (!was_sent) {
+        const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+        const sys::interruption at = sys::interruption_at(frame);
+        find_whose(address, at.sp);
+        report_null(address, at.pc);
+    }
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
     sys::set_signal_action(signal, &usual, nullptr);
@@ -92,6 +111,13 @@ void watch_for_overflow() noexcept {
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sys::set_signal_action(SIGSEGV, &ours, nullptr);
+}
+
+// Also before Comity starts, where the program is linked with it: objects of comity/sync.h do not start it. Not in
+// programs that it is preloaded into, which may never use it.
+__attribute__((constructor)) static void watch_early() noexcept {
+    const char *preloaded = sys::environment_value("LD_PRELOAD");
+    if (!preloaded || !std::strstr(preloaded, "comity")) watch_for_overflow();
 }
 
 void *give_signal_stack(void *memory) noexcept {

@@ -25,6 +25,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace comity::core {
 
@@ -90,7 +91,10 @@ void end_what_is_open(const carrier *k) noexcept {
 
 [[gnu::nonnull]] void thread_ends(void *argument) {
     auto *k = static_cast<carrier *>(argument);
-    if (current_carrier() == k) end_what_is_open(k);
+    if (current_carrier() == k) {
+        (void)come_back();
+        end_what_is_open(k);
+    }
     forget_binding(k);
     if (current_carrier() != k || k->carried)
         return; // it ends inside a region (pthread_exit there): the kernel takes care of the rest
@@ -351,11 +355,22 @@ carrier *adopt_if_possible() noexcept {
 carrier *enter_comity() noexcept {
     carrier *k = current_carrier();
     if (!k) k = adopt();
-    if (!k->carried) {
+    if (!k->carried && !come_back()) {
         base().acquire(k);
         k->native->owner = &base();
     }
     return k;
+}
+
+bool come_back() noexcept {
+    carrier *k = current_carrier();
+    if (!k || !k->left || k->carried) return false;
+    base().acquire(k);
+    sched *s = std::exchange(k->left, nullptr);
+    s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    k->native->owner = s;
+    become(k, s);
+    return true;
 }
 
 void leave_comity(carrier *k, next_use next) noexcept {

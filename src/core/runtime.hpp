@@ -22,6 +22,9 @@ COMITY_SHARED carrier *adopt_if_possible() noexcept;
 // use, which, as after a region, is expected `soon`, or else only if no scheduler wants one.
 enum class next_use : bool { soon, not_known };
 carrier *enter_comity() noexcept;
+// The calling thread's own computation has left its hart in a scheduler that it registered, where others needed it, and
+// did not notice (displacement): it gets one there again, and true. Else nothing happens. Never switches; may sleep.
+bool come_back() noexcept;
 void leave_comity(carrier *k, next_use next = next_use::soon) noexcept;
 
 // Waits on the transition context for a hart and enters the scheduler it is for.
@@ -58,6 +61,7 @@ void count_contexts(unsigned n) noexcept;
 // Counts the forks that lead to this process: what was made before the last one may have lost its kernel threads.
 extern COMITY_SHARED std::atomic<std::uint32_t> forks;
 inline std::uint32_t generation() noexcept { return forks.load(std::memory_order_relaxed); }
+inline bool is_forked_child() noexcept { return generation() != 1; }
 
 // Are there threads of the program's own that run on the harts, as contexts? Written by who serves them.
 extern COMITY_SHARED std::atomic<bool> program_is_on_harts;

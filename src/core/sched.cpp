@@ -1,6 +1,7 @@
 #include "core/sched.hpp"
 
 #include "core/base.hpp"
+#include "core/callbacks.hpp"
 #include "core/chaos.hpp"
 #include "core/runtime.hpp"
 #include "sys/kernel_thread.hpp"
@@ -199,16 +200,16 @@ void unblock_all(context *first) noexcept {
 
 // In the child: the harts that were in the scheduler are idle, and nobody borrows it. The base scheduler has forgotten
 // which roots want harts; one that wants none asks again when it has use for one.
-static void forget_other_harts(sched *s) noexcept {
+static void forget_other_harts(sched *s, std::uint64_t own) noexcept {
     const std::uint64_t a = s->account.load(std::memory_order_relaxed);
     const std::uint64_t wanted = s->parent == &base() ? 0 : sched::wanted_of(a) * sched::one_wanted;
-    s->account.store((a & sched::closing) | wanted | sched::one_hart, std::memory_order_relaxed);
+    s->account.store((a & sched::closing) | wanted | own, std::memory_order_relaxed);
 }
 
 void schedulers_around_fork(const carrier *k, fork_stage stage) noexcept {
-    if (!k || !k->carried) return;
-    for (sched *s = k->current_sched; s && s != &base(); s = s->parent) {
-        if (stage == fork_stage::child) forget_other_harts(s);
+    if (!k) return;
+    for (sched *s = k->carried ? k->current_sched : k->left; s && s != &base(); s = s->parent) {
+        if (stage == fork_stage::child) forget_other_harts(s, k->carried ? sched::one_hart : 0);
         if (s->hooks && s->hooks->around_fork) s->hooks->around_fork(s, stage, k);
     }
 }
@@ -343,6 +344,17 @@ carrier *require_context(const char *call) noexcept {
     return k;
 }
 
+// The first thing that a registration lacks; null: nothing.
+const char *missing(const comity_sched_t *s, const comity_sched_callbacks_t *c) noexcept {
+    if (!s) return "the scheduler";
+    if (!c) return "its table of callbacks";
+    if (!c->enter) return "the callback `enter`";
+    if (!c->yield) return "the callback `yield`";
+    if (!c->block) return "the callback `block`";
+    if (!c->unblock) return "the callback `unblock`";
+    return c->request ? nullptr : "the callback `request`";
+}
+
 void request_for(const char *call, sched *child, int harts) noexcept {
     if (harts < 1) comity::sys::fatal(call, "the number of harts must be at least 1");
     if (child == &base()) comity::sys::fatal(call, "the base scheduler has no parent to ask");
@@ -370,13 +382,13 @@ int comity_hart_id(void) {
 
 void comity_sched_register(comity_sched_t *s, const comity_sched_callbacks_t *c) {
     const char *const call = "comity_sched_register";
-    if (!s || !c || !c->enter || !c->yield || !c->block || !c->unblock || !c->request)
-        comity::sys::fatal(
-            call, "the scheduler or one of its callbacks is NULL (only register_child and unregister_child may be)");
+    if (const char *what = missing(s, c))
+        comity::sys::fatal(call, "%s is NULL (of the callbacks only register_child and unregister_child may be)", what);
     if (unwrap(s)->registered()) comity::sys::fatal(call, "the scheduler is registered already");
     if (carrier *k = current_carrier(); k && on_transition(k))
         comity::sys::fatal(call, "called on a transition context; call it on an ordinary context");
-    register_sched(unwrap(s), c);
+    unwrap(s)->callbacks_of_program = c;
+    register_sched(unwrap(s), &callbacks_of_program);
 }
 
 void comity_sched_unregister(void) {
@@ -433,6 +445,7 @@ void comity_context_run(comity_context_t *c, void (*fn)(void *), void *arg) {
 
 void comity_context_pause(void (*fn)(comity_context_t *, void *), void *arg) {
     carrier *k = require_context("comity_context_pause");
+    k->callback = nullptr;
     pause(k->current, reinterpret_cast<void (*)(context *, void *)>(fn), arg);
 }
 
@@ -441,6 +454,7 @@ void comity_context_exit(void (*fn)(comity_context_t *, void *), void *arg) {
     if (k->current->home)
         comity::sys::fatal("comity_context_exit",
                            "a thread of the program cannot exit its context; return from its function");
+    k->callback = nullptr;
     exit_context(k->current, reinterpret_cast<void (*)(context *, void *)>(fn), arg);
 }
 

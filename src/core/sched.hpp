@@ -57,6 +57,7 @@ struct alignas(64) sched {
     const sched_hooks *hooks; // may be null
     sched *next_wanting;      // link in the parent's list of those that want harts (child_list), under its lock
     std::atomic<bool> listed; // in that list; written under its lock
+    const comity_sched_callbacks_t *callbacks_of_program; // of one that the program has written: callbacks.hpp
     // Its own cache line, for what stands above is read by every hart, and this is written whenever one comes or goes.
     // One word, so that "take one of the wanted and count it in" cannot miss an unregister (README.md, "Unregister's
     // wait"):

@@ -137,6 +137,7 @@ void run_half(unit *u, carrier *k) noexcept {
 
 // In a context with TLS of its own, or outside every scheduler of threads.
 [[gnu::noinline]] void offer_anywhere(second_half *h) noexcept {
+    (void)core::come_back();
     const carrier *k = core::current_carrier();
     if (!(k && (work_of(k) || core::on_transition(k))) && open_default_scheduler()) h->go(second_half::opening);
     context *c = core::adopt()->current;
@@ -177,8 +178,11 @@ int end_counted(second_half *h, slot *w) noexcept {
     return 0;
 }
 
-// In a context with TLS of its own.
-[[gnu::noinline]] int end_anywhere(second_half *h) noexcept { return end_slowly(h, work_of(core::current_carrier())); }
+// In a context with TLS of its own, or one that has left its hart since it began.
+[[gnu::noinline]] int end_anywhere(second_half *h) noexcept {
+    (void)core::come_back();
+    return end_slowly(h, work_of(core::current_carrier()));
+}
 
 // It was taken from the end of the deque, where a thief may take it, too.
 [[gnu::noinline]] int end_doubtfully(second_half *h, slot *w) noexcept {

@@ -15,6 +15,7 @@ namespace {
 constexpr comity_scheduler_attr_t default_attributes{};
 
 work_stealing *current_scheduler() noexcept {
+    (void)core::come_back();
     const core::carrier *k = core::current_carrier();
     const unit_scheduler::slot *w = k && k->carried ? work_of(k) : nullptr;
     return w ? static_cast<work_stealing *>(w->owner) : nullptr;

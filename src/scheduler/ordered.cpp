@@ -291,7 +291,7 @@ void work_stealing::around_fork(core::fork_stage stage, const carrier *k) noexce
             continue;
         }
         s.lock.unlock();
-        if (stage == core::fork_stage::child && s.hart != static_cast<unsigned>(k->carried->id))
+        if (stage == core::fork_stage::child && (!k->carried || s.hart != static_cast<unsigned>(k->carried->id)))
             s.here.store(false, std::memory_order_relaxed);
     }
     if (stage == core::fork_stage::before) {

@@ -123,6 +123,7 @@ work_stealing *work_stealing::open(policy *p) noexcept {
     s->hooks = &scheduler::hooks;
     core::become(s->registrant->on, s);
     s->arrives(s->registrant->on);
+    if (s->alone() && s->registrant->home) watch_scope(s);
     return s;
 }
 
@@ -133,6 +134,7 @@ work_stealing::~work_stealing() {
 }
 
 void work_stealing::close() noexcept {
+    forget_scope(this);
     while (!all_ended() || has_unfinished())
         core::pause(
             registrant,
@@ -528,9 +530,15 @@ bool work_stealing::wait_for_work(carrier *k) noexcept {
     return has_work(k);
 }
 
-bool work_stealing::may_go(const context *c, const sys::interruption *slice) const noexcept {
-    const lets_go_function ask = lets_go.load(std::memory_order_relaxed);
-    return ask && (!c->home || (c == registrant && parent == &base())) && ask(c, slice);
+// Where nobody has said otherwise, a kernel thread's own computation that opened the scheduler may leave its hart there
+// and come back when it needs one (core::come_back).
+bool work_stealing::may_go(const context *c, const sys::interruption *slice) noexcept {
+    const bool opened_it = c == registrant && parent == &base();
+    if (const lets_go_function ask = lets_go.load(std::memory_order_relaxed))
+        return (!c->home || opened_it) && ask(c, slice);
+    if (slice || !opened_it || !c->home || c->runs || c->on->current_sched != this) return false;
+    c->on->left = this;
+    return true;
 }
 
 // A yield lets those go on that have started, which is a mere switch; every few turns it looks at everything else.

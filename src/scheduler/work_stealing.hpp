@@ -8,6 +8,7 @@
 #include "pool/deque.hpp"
 #include "pool/unit.hpp"
 #include "scheduler/policy/policy.hpp"
+#include "scheduler/scope_watch.hpp"
 #include "scheduler/victims.hpp"
 #include "sys/linked_list.hpp"
 
@@ -19,7 +20,7 @@ using core::carrier;
 using core::context;
 using core::context_list;
 
-class work_stealing : public unit_scheduler {
+class work_stealing : public unit_scheduler, public watched_scope {
 public:
     // Registers a new scheduler with the calling context, which belongs to it until close(). Null: no memory. Any
     // thread or context. May switch. `p` is its own from now on, also if there is no memory; null: work stealing.
@@ -56,12 +57,12 @@ public:
     void charge(std::size_t bytes) noexcept;
     void child_wants(core::sched *child) noexcept;
     void child_ends(core::sched *child) noexcept { children_.forget(child); }
-    bool takes_from(const comity_pool *pool) noexcept;                            // unit_hooks::takes_from
-    bool sees_nothing_beyond(carrier *k) noexcept;                                // unit_hooks::sees_nothing_beyond
-    bool has_waiting() noexcept;                                                  // unit_hooks::has_waiting
-    bool may_go(const context *c, const sys::interruption *slice) const noexcept; // sched_hooks::displaced
-    void around_fork(core::fork_stage stage, const carrier *k) noexcept;          // sched_hooks::around_fork
-    void forget_all(unsigned living) noexcept;                                    // unit_hooks::forget_all
+    bool takes_from(const comity_pool *pool) noexcept;                      // unit_hooks::takes_from
+    bool sees_nothing_beyond(carrier *k) noexcept;                          // unit_hooks::sees_nothing_beyond
+    bool has_waiting() noexcept;                                            // unit_hooks::has_waiting
+    bool may_go(const context *c, const sys::interruption *slice) noexcept; // sched_hooks::displaced
+    void around_fork(core::fork_stage stage, const carrier *k) noexcept;    // sched_hooks::around_fork
+    void forget_all(unsigned living) noexcept;                              // unit_hooks::forget_all
     void arrives(const carrier *k) noexcept { work_of(k)->entered_at = sys::ticks(); }
     [[noreturn]] void start_here(carrier *k) noexcept;
     [[noreturn]] void next(carrier *k) noexcept;

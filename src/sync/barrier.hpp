@@ -68,6 +68,11 @@ public:
         return waiters_.wait_until([this, phase]() noexcept { return is_over(phase); }, deadline);
     }
     void wait_until_left() const noexcept { leaving_.wait(); }
+    bool is_waited_for() noexcept {
+        bool found = waiters_.has_contexts();
+        for (const crowd &c : crowds_) found = found || !c.empty();
+        return found;
+    }
 
 private:
     // state_: arrivals in this phase, members, and the phase, which wraps. As many arrivals as members, or more: those

@@ -33,6 +33,7 @@ public:
     void signal() noexcept { signal(1); }
     void broadcast() noexcept { signal(wait_list::all); }
     void wait_until_left() const noexcept { waiters_.wait_until_unlocked(); }
+    bool is_waited_for() noexcept { return waiters_.has_contexts(); }
 
 private:
     struct changed {

@@ -33,6 +33,8 @@ public:
         core::unblock_all(first_of(head));
     }
 
+    bool empty() const noexcept { return !first_of(head_.load(std::memory_order_relaxed)); }
+
 private:
     struct waiting {
         crowd *in;

@@ -32,6 +32,7 @@ public:
     // False: a set has taken it, and calls it or has. Never switches.
     bool forget(core::waiter &w) noexcept { return waiters_.remove(w); }
     void wait_until_left() const noexcept { leaving_.wait(); }
+    bool is_waited_for() noexcept { return waiters_.has_contexts(); }
 
 private:
     // A callback that was cancelled would also keep those that come after it from being called.

@@ -1,7 +1,9 @@
 // The C interface's objects live in the caller's storage.
 #pragma once
 
+#include "core/runtime.hpp"
 #include "sync/wait_list.hpp"
+#include "sys/message.hpp"
 #include "thread/extension.hpp"
 
 #include <cerrno>
@@ -16,6 +18,12 @@ template <class Object, class Storage> Object &object(Storage *s) noexcept {
 }
 template <class Object, class Storage> const Object &object(const Storage *s) noexcept {
     return object<Object>(const_cast<Storage *>(s));
+}
+
+// For *_fini, after wait_until_left: who waits for it would wait for ever. In the child of a fork those may be threads
+// of the parent's.
+template <class Object> void check_nobody_waits(const char *call, Object &o) noexcept {
+    if (o.is_waited_for() && !core::is_forked_child()) sys::fatal(call, "a thread waits for it");
 }
 
 inline int late_unless(bool done) noexcept { return done ? 0 : ETIMEDOUT; }

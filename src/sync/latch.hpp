@@ -32,6 +32,7 @@ public:
         return waiters_.wait_or_cancel([this]() noexcept { return is_open(); }, deadline);
     }
     void wait_until_left() const noexcept { leaving_.wait(); }
+    bool is_waited_for() noexcept { return waiters_.has_contexts(); }
 
 private:
     std::atomic<std::uint32_t> count_;

@@ -85,7 +85,10 @@ void comity_rwlock_wrunlock(comity_rwlock_t *l) {
 }
 
 void comity_condition_init(comity_condition_t *c) { new (c) sync::condition; }
-void comity_condition_fini(comity_condition_t *c) { of(c).wait_until_left(); }
+void comity_condition_fini(comity_condition_t *c) {
+    of(c).wait_until_left();
+    sync::check_nobody_waits("comity_condition_fini", of(c));
+}
 int comity_condition_wait(comity_condition_t *c, comity_mutex_t *m) {
     return comity_condition_timedwait(c, m, sys::no_deadline);
 }

@@ -20,7 +20,7 @@ sync::latch &of(comity_latch_t *l) noexcept { return sync::object<sync::latch>(l
 sync::once &of(comity_once_t *o) noexcept { return sync::object<sync::once>(o); }
 
 sync::barrier::arrival checked(const char *call, sync::barrier::arrival a) noexcept {
-    if (!a.valid) sys::fatal(call, "everybody has dropped out of the barrier");
+    if (!a.valid) sys::fatal(call, "all members have dropped out of the barrier");
     return a;
 }
 
@@ -35,7 +35,10 @@ int comity_semaphore_init(comity_semaphore_t *s, unsigned value) {
     new (s) sync::semaphore(value);
     return 0;
 }
-void comity_semaphore_fini(comity_semaphore_t *s) { of(s).wait_until_left(); }
+void comity_semaphore_fini(comity_semaphore_t *s) {
+    of(s).wait_until_left();
+    sync::check_nobody_waits("comity_semaphore_fini", of(s));
+}
 int comity_semaphore_wait(comity_semaphore_t *s) { return comity_semaphore_timedwait(s, sys::no_deadline); }
 int comity_semaphore_timedwait(comity_semaphore_t *s, int64_t deadline) {
     return sync::wait_here([=]() noexcept { return of(s).acquire_until(deadline); });
@@ -50,7 +53,10 @@ int comity_barrier_init(comity_barrier_t *b, unsigned number) {
     new (b) sync::barrier(number);
     return 0;
 }
-void comity_barrier_fini(comity_barrier_t *b) { of(b).wait_until_left(); }
+void comity_barrier_fini(comity_barrier_t *b) {
+    of(b).wait_until_left();
+    sync::check_nobody_waits("comity_barrier_fini", of(b));
+}
 int comity_barrier_wait(comity_barrier_t *b) {
     const auto arrived = checked("comity_barrier_wait", of(b).arrive());
     if (!arrived.last) of(b).wait(arrived.phase);
@@ -68,7 +74,10 @@ int comity_barrier_resize(comity_barrier_t *b, unsigned number) {
 }
 
 void comity_latch_init(comity_latch_t *l, unsigned count) { new (l) sync::latch(count); }
-void comity_latch_fini(comity_latch_t *l) { of(l).wait_until_left(); }
+void comity_latch_fini(comity_latch_t *l) {
+    of(l).wait_until_left();
+    sync::check_nobody_waits("comity_latch_fini", of(l));
+}
 int comity_latch_count_down(comity_latch_t *l, unsigned n) { return of(l).count_down(n) ? 0 : EINVAL; }
 int comity_latch_is_open(const comity_latch_t *l) { return sync::object<sync::latch>(l).is_open(); }
 int comity_latch_wait(comity_latch_t *l) { return comity_latch_timedwait(l, sys::no_deadline); }
@@ -83,8 +92,11 @@ void comity_once(comity_once_t *o, void (*fn)(void *), void *arg) {
 }
 int comity_once_begin(comity_once_t *o) { return of(o).begin(); }
 void comity_once_end(comity_once_t *o, int done) {
-    if (!of(o).is_under_way()) sys::fatal("comity_once_end", "nobody has begun");
+    if (!of(o).is_under_way()) sys::fatal("comity_once_end", "no thread has begun");
     of(o).end(done != 0);
 }
-void comity_once_fini(comity_once_t *o) { of(o).wait_until_left(); }
+void comity_once_fini(comity_once_t *o) {
+    of(o).wait_until_left();
+    sync::check_nobody_waits("comity_once_fini", of(o));
+}
 }

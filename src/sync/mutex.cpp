@@ -1,8 +1,10 @@
 #include "sync/mutex.hpp"
 
+#include "core/callbacks.hpp"
 #include "core/chaos.hpp"
 #include "core/sched.hpp"
 #include "sync/lock_spin.hpp"
+#include "sys/called_function.hpp"
 #include "sys/clock.hpp"
 #include "sys/message.hpp"
 
@@ -13,6 +15,10 @@ namespace comity::sync {
 namespace {
 
 constexpr std::int64_t patience_ns = 1'000'000; // who has waited for longer gets the mutex handed over
+
+[[noreturn, gnu::noinline, gnu::cold]] void not_locked() noexcept {
+    sys::fatal(sys::called_function("comity_mutex_unlock").name(), "the mutex is not locked");
+}
 
 } // namespace
 
@@ -43,7 +49,37 @@ bool mutex::lock_late() noexcept {
     return try_lock();
 }
 
+// In a scheduler's callback, which nothing stops (mutex page, rule 7).
+bool mutex::lock_in_place(std::int64_t deadline) noexcept {
+    for (core::wait_in_place w; !try_lock() && !take_from_successor(); w.pause())
+        if (deadline != sys::no_deadline && sys::now_ns() >= deadline) return false;
+    return true;
+}
+
+// Handed over, it is nobody's before its successor comes, who may have no hart, while the caller has one. Takes the
+// permit in the successor's place, which goes on waiting.
+bool mutex::take_from_successor() noexcept {
+    if ((state_.load(std::memory_order_relaxed) & (locked | starving)) != starving) return false;
+    std::uint32_t n = permits_.load(std::memory_order_relaxed);
+    if (n == 0 || !permits_.compare_exchange_strong(n, n - 1, std::memory_order_acquire,
+                                                    std::memory_order_relaxed)) // acquire[mutex-permit]
+        return false;
+    core::chaos_point();
+    std::uint32_t s = state_.load(std::memory_order_relaxed);
+    while ((s & (locked | starving)) == starving)
+        if (state_.compare_exchange_weak(s, s | locked, std::memory_order_acquire, // acquire[mutex]
+                                         std::memory_order_relaxed))
+            return true;
+    // The successor had come meanwhile, and this permit was somebody else's.
+    waiters_.wake(1, [this]() noexcept {
+        permits_.fetch_add(1, std::memory_order_release); // release[mutex-permit]
+        return true;
+    });
+    return false;
+}
+
 bool mutex::lock_slow(std::int64_t deadline) noexcept {
+    if (core::in_callback()) return lock_in_place(deadline);
     bool awake = false, impatient = false, late = false;
     bool may_still_spin = true;
     std::int64_t since = 0;
@@ -105,7 +141,7 @@ bool mutex::count_off() noexcept {
 void mutex::unlock_slow() noexcept {
     waiters_.wake(1, [this]() noexcept {
         const std::uint32_t before = state_.fetch_sub(locked, std::memory_order_release); // release[mutex]
-        if (!(before & locked)) sys::fatal("comity_mutex_unlock", "the mutex is not locked");
+        if (!(before & locked)) not_locked();
         std::uint32_t s = before - locked;
         bool gives = s & starving;
         while (!gives && waiters_of(s) != 0 && !(s & (locked | woken | starving)))

@@ -60,6 +60,8 @@ private:
     }
     bool lock_slow(std::int64_t deadline) noexcept;
     bool lock_late() noexcept;
+    bool lock_in_place(std::int64_t deadline) noexcept;
+    bool take_from_successor() noexcept;
     void unlock_slow() noexcept;
     void spin(bool &awake) noexcept;
     bool wait_for_permit(std::int64_t deadline) noexcept;

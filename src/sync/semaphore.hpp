@@ -48,6 +48,7 @@ public:
     }
     std::uint32_t value() const noexcept { return value_of(state_.load(std::memory_order_relaxed)); }
     void wait_until_left() const noexcept { waiters_.wait_until_unlocked(); }
+    bool is_waited_for() noexcept { return waiters_.has_contexts(); }
 
 private:
     // state_: the value, and above it the number of those who wait or are about to.

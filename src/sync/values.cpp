@@ -45,7 +45,10 @@ template <class Value, class Out> void store(Value *value, Out *to) noexcept {
 extern "C" {
 
 void comity_event_init(comity_event_t *e) { new (e) sync::event; }
-void comity_event_fini(comity_event_t *e) { of(e).wait_until_left(); }
+void comity_event_fini(comity_event_t *e) {
+    of(e).wait_until_left();
+    sync::check_nobody_waits("comity_event_fini", of(e));
+}
 void comity_event_set(comity_event_t *e) { of(e).set(); }
 void comity_event_reset(comity_event_t *e) { of(e).reset(); }
 int comity_event_is_set(const comity_event_t *e) { return sync::object<sync::event>(e).is_set(); }
@@ -64,6 +67,7 @@ int comity_eventual_init(comity_eventual_t *e, size_t size) {
 }
 void comity_eventual_fini(comity_eventual_t *e) {
     of(e).ready().wait_until_left();
+    sync::check_nobody_waits("comity_eventual_fini", of(e).ready());
     ::operator delete(of(e).memory());
 }
 int comity_eventual_set(comity_eventual_t *e, const void *value, size_t size) {
@@ -105,6 +109,7 @@ int comity_future_init(comity_future_t *f, unsigned number, void (*full)(void **
 }
 void comity_future_fini(comity_future_t *f) {
     of(f).ready().wait_until_left();
+    sync::check_nobody_waits("comity_future_fini", of(f).ready());
     delete[] of(f).values();
 }
 int comity_future_set(comity_future_t *f, void *value) { return of(f).set(value) ? 0 : EALREADY; }

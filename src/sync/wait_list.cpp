@@ -376,6 +376,15 @@ context *wait_list::take_everybody(waiter *&calls) noexcept {
     return woken.first();
 }
 
+bool wait_list::has_contexts() noexcept {
+    if (empty()) return false;
+    lock_.lock();
+    bool found = !waiters_.empty() || (ring_ && ring_->who);
+    for (const waiter *w = ring_ ? ring_->next : nullptr; w != ring_ && !found; w = w->next) found = w->who;
+    lock_.unlock();
+    return found;
+}
+
 void wait_list::call_all(waiter *first) noexcept {
     while (waiter *w = first) {
         first = w->next;

@@ -101,6 +101,8 @@ public:
     // condition true.
     bool empty() const noexcept { return count_.get() == 0; }
     std::uint32_t size() const noexcept { return count_.get(); }
+    // Does a context stand in it? For who is about to destroy it.
+    bool has_contexts() noexcept;
 
     // ---- Callbacks instead of contexts: for conditions that stay true, and lists that are woken by take_all only.
 

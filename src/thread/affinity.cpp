@@ -1,6 +1,7 @@
 // Threads that run on some harts only. A scheduler asks for the set where the thread may go on; before that, a thread
 // starts as any does and goes to a hart of its set before its function is called.
 #include "thread/extension.hpp"
+#include "thread/own_storage.hpp"
 
 #include "core/base.hpp"
 #include "sys/message.hpp"
@@ -39,6 +40,7 @@ void *run_there(void *argument) {
                 "it cannot go to its harts (error %d): the scheduler knows no migration, or the thread runs on a "
                 "kernel thread's own stack",
                 error);
+    if (x->has_own_storage) renew_own_storage();
     return x->fn(argument);
 }
 
@@ -58,16 +60,21 @@ std::unique_ptr<hart_set> make_set(const int *harts, std::size_t n, int &error) 
 
 } // namespace
 
+void start_by_extension(thread *t) noexcept {
+    if (t->fn != run_there) extension_of(t)->fn = std::exchange(t->fn, run_there);
+}
+
 void keep_affinity(thread *t, std::unique_ptr<hart_set> harts) noexcept {
     thread_extension *x = extension_of(t);
     x->harts = std::move(harts);
-    x->fn = std::exchange(t->fn, run_there);
+    x->was_given_harts = true;
+    start_by_extension(t);
     announce_affinity(t);
 }
 
 bool was_given_affinity(const thread *t) noexcept {
     const thread_extension *x = extension_of(t);
-    return x && x->fn;
+    return x && x->was_given_harts;
 }
 
 void announce_affinity(const thread *t) noexcept {

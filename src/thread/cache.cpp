@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <new>
+#include <utility>
 
 namespace comity {
 
@@ -194,7 +195,9 @@ bool put_off(unit *u, carrier *k) noexcept {
 context *await_context(const thread *t, carrier *k) noexcept {
     constexpr std::int64_t tries = 100, between_ns = 10'000'000;
     for (std::int64_t i = 0; i < tries; ++i) {
+        const bool was_settled = std::exchange(k->settled, true); // it keeps the hart, which its caller goes on with
         sys::nap(between_ns);
+        k->settled = was_settled;
         int error = 0;
         if (context *c = take_context(t, k, error)) return c;
     }

@@ -3,6 +3,7 @@
 #include "core/chaos.hpp"
 #include "sys/backoff.hpp"
 #include "thread/descent.hpp"
+#include "thread/own_storage.hpp"
 #include "thread/technique/technique.hpp"
 
 #include <new>
@@ -32,7 +33,8 @@ void await_taker(const thread_extension *x) noexcept {
         b.pause();
 }
 
-// Cleanup handlers come first, as they may use the thread's values.
+// Cleanup handlers come first, as they may use the thread's values; then, as at a POSIX thread's end, the destructors
+// of its variables, those of its keys, and those of what these have made.
 static void end_extension(const thread *t) noexcept {
     thread_extension *x = extension_of(t);
     x->state.fetch_or(thread_extension::ending, std::memory_order_relaxed);
@@ -41,7 +43,9 @@ static void end_extension(const thread *t) noexcept {
         x->cleanup = c->before;
         c->fn(c->arg);
     }
+    if (x->has_own_storage) end_own_storage();
     destroy_values(x);
+    if (x->has_own_storage) end_own_storage();
 }
 
 void end_with_more(thread *t) noexcept {

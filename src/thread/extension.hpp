@@ -26,9 +26,12 @@ struct thread_extension : sys::in_own_memory {
     comity_cleanup_t *cleanup = nullptr; // newest first; the thread's
     key_value *values = nullptr;         // by key; the thread's
     std::uint32_t number_of_values = 0;
-    // The harts that may run it; null: any. Its function waits here until it is on one of them. Written while it does
-    // not stand in a queue: before it is launched, then by the thread.
+    // The harts that may run it; null: any. Written while it does not stand in a queue: before it is launched, then by
+    // the thread.
     std::unique_ptr<hart_set> harts;
+    bool was_given_harts = false; // at its creation
+    bool has_own_storage = false; // whose variables Comity renews and destroys (own_storage.hpp)
+    // Its function, until it is on one of its harts and its variables are new; null: there is nothing to do before.
     void *(*fn)(void *) = nullptr;
     // Under name_lock; by whoever names it.
     core::spinlock name_lock;
@@ -41,6 +44,9 @@ inline thread_extension *extension_of(const thread *t) noexcept {
 }
 // The same, and makes one; null: no memory. Any thread.
 thread_extension *extend(thread *t) noexcept;
+
+// A thread that has an extension and was not launched yet: its start does first what that says.
+void start_by_extension(thread *t) noexcept;
 
 // Makes a thread that has not been launched one that runs on these harts only. Returns 0, EINVAL, ENOMEM.
 int set_affinity(thread *t, const int *harts, std::size_t n) noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "thread/extension.hpp"
+#include "thread/own_storage.hpp"
 #include "thread/technique/technique.hpp"
 
 namespace comity {
@@ -12,7 +13,8 @@ namespace comity {
 inline int equip(thread *t, unit_scheduler *s, const comity_thread_attr_t &a, void *(*fn)(void *),
                  core::carrier *k) noexcept {
     dress(t, s, a, fn);
-    int error = a.hart_count != 0 ? set_affinity(t, a.harts, a.hart_count) : 0;
+    int error = a.own_tls && a.own_tls != storage_of_creator ? begin_with_own_storage(t) : 0;
+    if (error == 0 && a.hart_count != 0) error = set_affinity(t, a.harts, a.hart_count);
     if (error == 0 && (!how(t).eager || (t->c = take_context(t, k, error)))) return 0;
     if (t->is_extended()) free_extension(t);
     give_back_descriptor(t, k);

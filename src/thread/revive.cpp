@@ -1,5 +1,7 @@
 // Threads that are kept after their end, to run again.
+#include "core/runtime.hpp"
 #include "thread/extension.hpp"
+#include "thread/own_storage.hpp"
 #include "thread/technique/technique.hpp"
 
 #include <cerrno>
@@ -22,6 +24,7 @@ int comity_thread_wait(comity_thread_t *handle, void **result) {
 int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg) {
     auto *t = static_cast<thread *>(handle);
     if (!t || !fn || !has_ended(t)) return EINVAL;
+    (void)core::come_back();
     core::carrier *k = core::current_carrier();
     unit_scheduler::slot *w = k ? work_of(k) : nullptr;
     if (!w) return EPERM;
@@ -30,7 +33,7 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
         harts = std::move(extension_of(t)->harts);
         free_extension(t);
     }
-    if (harts && !extend(t)) {
+    if ((harts || t->own_tls()) && !extend(t)) {
         dispose(t, k);
         return ENOMEM;
     }
@@ -41,6 +44,7 @@ int comity_thread_revive(comity_thread_t *handle, void *(*fn)(void *), void *arg
     t->fn = fn;
     t->value = arg;
     t->owner = w->owner;
+    if (t->own_tls()) (void)begin_with_own_storage(t);
     if (harts) keep_affinity(t, std::move(harts));
     t->join.begin(end_word::open);
     const int error = comity_thread_launch(t);

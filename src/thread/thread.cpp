@@ -38,6 +38,8 @@ carrier *carrier_with_hart() noexcept {
 [[gnu::noinline]] slot *work_for_caller() noexcept {
     carrier *k = core::current_carrier();
     if (slot *w = k ? work_of(k) : nullptr) return w;
+    if (core::come_back())
+        if (slot *w = work_of(k)) return w;
     unit_scheduler *s = open_default_scheduler();
     if (!s) return nullptr;
     s->implicit = true;
@@ -346,6 +348,7 @@ extern "C" {
 int comity_threads_begin(void) { return open_default_scheduler() ? 0 : ENOMEM; }
 
 void comity_threads_end(void) {
+    (void)core::come_back();
     carrier *k = core::current_carrier();
     slot *w = k ? work_of(k) : nullptr;
     const thread *t = k ? thread_of(k->current) : nullptr; // one of the scheduler's may run on the registrant's stack

@@ -1,7 +1,8 @@
 // Mutex: src/sync/mutex.cpp, its state word and permits. Three contexts lock it twice each, the second time two of them
 // with a deadline; whether one has waited for too long, or its deadline has passed, is up to the search. Waiting for a
 // permit is the wait list's (wait_list.cpp) and stands here as a condition variable, so a permit may also be taken by
-// one that never slept.
+// one that never slept. The second model: one context is in a scheduler's callback, which nothing stops, and waits
+// where it stands (lock_in_place).
 #include "checker.hpp"
 
 namespace model {
@@ -18,11 +19,14 @@ enum bug {
     waiter_is_not_counted_off,
     gives_up_blindly,
     gives_up_starving,
-    gives_up_woken
+    gives_up_woken,
+    takes_without_a_permit
 };
 
-struct mutex : rl::test_suite<mutex, 3> {
-    static constexpr unsigned locked = 1, woken = 2, starving = 4, one_waiter = 8, rounds = 2;
+template <bool in_place> struct mutex : rl::test_suite<mutex<in_place>, 3> {
+    static constexpr unsigned locked = 1, woken = 2, starving = 4, one_waiter = 8;
+    // Who stays in place locks once, and the others often enough for a permit of another kind to be out meanwhile.
+    static constexpr unsigned rounds_of(unsigned id) { return in_place ? (id == 2 ? 1 : 3) : 2; }
     atomic<unsigned> state_, permits_;
     rl::mutex waiting;
     rl::condition_variable given;
@@ -103,6 +107,36 @@ struct mutex : rl::test_suite<mutex, 3> {
             awake = true;
         }
     }
+    bool try_lock() {
+        unsigned s = state_.load(mo_relaxed, $);
+        while (!(s & (locked | starving)))
+            if (state_.compare_exchange_weak(s, s | locked, mo_acquire, $, mo_relaxed, $))
+                return true; // acquire[mutex]
+        return false;
+    }
+    bool take_from_successor() {
+        unsigned s = state_.load(mo_relaxed, $);
+        if ((s & (locked | starving)) != starving) return false;
+        unsigned n = permits_.load(mo_relaxed, $);
+        if (!seeded(takes_without_a_permit) &&
+            (n == 0 || !permits_.compare_exchange_strong(n, n - 1, mo_acquire, $, mo_relaxed, $)))
+            return false; // acquire[mutex-permit]
+        s = state_.load(mo_relaxed, $);
+        while ((s & (locked | starving)) == starving)
+            if (state_.compare_exchange_weak(s, s | locked, mo_acquire, $, mo_relaxed, $))
+                return true; // acquire[mutex]
+        waiting.lock($);
+        permits_.fetch_add(1, mo_release, $); // release[mutex-permit]
+        given.notify_all($);
+        waiting.unlock($);
+        return false;
+    }
+    // The successor has no hart before the caller's callback is over.
+    bool lock_in_place() {
+        rl::linear_backoff b;
+        while (!try_lock() && !take_from_successor()) b.yield($);
+        return true;
+    }
     void unlock() {
         unsigned held = state_.load(mo_relaxed, $);
         const bool owes_wake = held & starving || (held / one_waiter != 0 && !(held & woken));
@@ -125,8 +159,9 @@ struct mutex : rl::test_suite<mutex, 3> {
         waiting.unlock($);
     }
     void thread(unsigned id) {
-        for (unsigned i = 0; i < rounds; ++i) {
-            if (!lock(i == 1 && id != 0)) {
+        for (unsigned i = 0; i < rounds_of(id); ++i) {
+            const bool stays = in_place && id == 2;
+            if (!(stays ? lock_in_place() : lock(i == 1 && id != 0))) {
                 refused.fetch_add(1, mo_relaxed, $);
                 continue;
             }
@@ -135,18 +170,27 @@ struct mutex : rl::test_suite<mutex, 3> {
         }
     }
     void after() {
-        RL_ASSERT(inside($) == 3 * rounds - refused.load(mo_relaxed, $));
+        RL_ASSERT(inside($) == rounds_of(0) + rounds_of(1) + rounds_of(2) - refused.load(mo_relaxed, $));
         RL_ASSERT(state_.load(mo_relaxed, $) == 0);
         RL_ASSERT(permits_.load(mo_relaxed, $) == 0);
     }
 };
 
-const registration here{{"mutex",
-                         {"lock_relaxed", "unlock_relaxed", "newcomers_lock_while_starving", "woken_is_not_cleared",
-                          "starving_is_not_cleared", "unlock_wakes_nobody", "waiter_is_not_counted_off",
-                          "gives_up_blindly", "gives_up_starving", "gives_up_woken"},
-                         search<mutex>,
-                         {1, 100000}}};
+const std::vector<const char *> bugs{"lock_relaxed",
+                                     "unlock_relaxed",
+                                     "newcomers_lock_while_starving",
+                                     "woken_is_not_cleared",
+                                     "starving_is_not_cleared",
+                                     "unlock_wakes_nobody",
+                                     "waiter_is_not_counted_off",
+                                     "gives_up_blindly",
+                                     "gives_up_starving",
+                                     "gives_up_woken"};
+const registration here{{"mutex", bugs, search<mutex<false>>, {1, 100000}}};
+const registration in_place{{"mutex_in_place",
+                             {"", "", "", "", "", "", "", "", "", "", "takes_without_a_permit"},
+                             search<mutex<true>>,
+                             {1, 100000}}};
 
 } // namespace
 } // namespace model

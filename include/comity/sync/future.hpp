@@ -312,6 +312,7 @@ private:
 };
 
 // The setting end. If it is destroyed before anything was set, its future gets std::future_error (broken_promise).
+// After a move from it all but its destructor, assignment and swap throw std::future_error (no_state).
 template <class T> class promise {
 public:
     promise() : state_(std::make_shared<detail::future_state<T>>()) {} // throws std::bad_alloc
@@ -330,6 +331,7 @@ public:
     }
     // Once. Throws std::future_error (future_already_retrieved).
     future<T> get_future() {
+        (void)state();
         if (std::exchange(taken_, true)) throw std::future_error(std::future_errc::future_already_retrieved);
         future<T> f;
         f.state_ = state_;
@@ -338,11 +340,11 @@ public:
     // Once, one of them; they run the continuation. Throw std::future_error (promise_already_satisfied).
     template <class... Value>
     requires(std::is_void_v<T> ? sizeof...(Value) == 0 : sizeof...(Value) == 1) void set_value(Value &&...value) {
-        state_->put(std::forward<Value>(value)...);
+        state().put(std::forward<Value>(value)...);
         publish();
     }
     void set_exception(std::exception_ptr e) {
-        state_->put_exception(std::move(e));
+        state().put_exception(std::move(e));
         publish();
     }
     // What f returns or throws; but `cancelled` leaves this function, and nothing is set.
@@ -358,6 +360,7 @@ private:
 
     // As set_from, but for publishing it.
     template <class F> void put_from(F &&f) {
+        (void)state();
         std::exception_ptr thrown;
         try {
             if constexpr (std::is_void_v<T>)
@@ -371,6 +374,10 @@ private:
             thrown = std::current_exception();
         }
         state_->put_exception(std::move(thrown));
+    }
+    detail::future_state<T> &state() const {
+        if (!state_) throw std::future_error(std::future_errc::no_state);
+        return *state_;
     }
     void publish() const noexcept { detail::future_base::publish(state_); } // the continuation may destroy the promise
     std::shared_ptr<detail::future_state<T>> state_;

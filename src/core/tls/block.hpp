@@ -26,6 +26,7 @@ struct tls_block {
     int kernel_id = 0;       // who runs on it, as its own gettid says; a glibc block: 0
     tls_provider provider = tls_provider::none;
     bool forked = false;           // the process is a fork made on this block: the C library counts on it for ever
+    bool used = false;             // a thread of the program has run on it: the next one renews the variables
     bool used_up = false;          // not for another context: its kernel thread is to end with the one that it has
     bool id_was_told = false;      // its kernel_id, to the program: another context is not to have that soon
     unsigned generation = 0;       // how many forks away from the first process it was made

@@ -1,5 +1,6 @@
 #include "personality/openmp/lock.hpp"
 
+#include "core/callbacks.hpp"
 #include "core/displacement.hpp"
 #include "sync/address.hpp"
 #include "sync/lock_spin.hpp"
@@ -39,6 +40,10 @@ bool word_lock::try_lock_or_mark(std::uint32_t holder) noexcept {
 }
 
 void word_lock::lock_slowly(std::uint32_t holder) noexcept {
+    if (core::waits_in_place()) {
+        for (core::wait_in_place w; !try_lock(holder);) w.pause();
+        return;
+    }
     sync::give_turn();
     sync::lock_spin spin(125);
     do

@@ -1,4 +1,6 @@
 // Progress on the only hart there is: whoever waits by yielding lets everybody else go on, too. A failure is a hang.
+#include "comity/fork.hpp"
+#include "comity/scheduler.hpp"
 #include "comity/sync.hpp"
 #include "comity/thread.hpp"
 
@@ -6,8 +8,12 @@
 
 #include <atomic>
 #include <cerrno>
+#include <future>
 #include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -121,6 +127,97 @@ TEST(one_hart, a_scheduler_below_is_not_starved_by_those_that_yield) {
     for (comity::thread &t : busy) t.join();
     outside.join();
     below.join();
+}
+
+// ---- The program's first thread keeps the hart in its scheduler while it waits in the kernel, or in a loop.
+
+TEST(one_hart, a_thread_is_joined_by_another_one_of_the_program_while_its_creator_waits_for_that) {
+    comity::thread t([] {});
+    std::thread joiner([&t] { t.join(); });
+    joiner.join();
+    comity::thread([] {}).join();
+}
+
+TEST(one_hart, another_thread_of_the_program_has_threads_of_its_own_beside_a_scope_whose_opener_waits_for_it) {
+    const comity::threads scope;
+    bool ran = false;
+    std::thread other([&ran] {
+        const comity::threads own;
+        comity::thread([&ran] { ran = true; }).join();
+    });
+    other.join();
+    EXPECT_TRUE(ran);
+}
+
+TEST(one_hart, threads_run_while_the_opener_of_their_scope_waits_in_the_kernel_for_what_they_do) {
+    const comity::threads scope;
+    for (int i = 0; i < 3; ++i) {
+        std::promise<int> p;
+        comity::thread t([&] { p.set_value(i); });
+        EXPECT_EQ(p.get_future().get(), i); // a wait of the C++ library's
+        t.join();
+    }
+}
+
+TEST(one_hart, threads_run_while_the_opener_of_their_scope_looks_again_and_again_whether_they_have) {
+    const comity::threads scope;
+    std::atomic<bool> flag{false};
+    comity::thread t([&flag] { flag = true; });
+    while (!flag) {
+    }
+    t.join();
+}
+
+// The opener's hart has gone on without it, and it comes back.
+TEST(one_hart, the_opener_of_a_scope_goes_on_in_it_after_such_a_wait) {
+    const auto wait_in_the_kernel = [] {
+        std::promise<void> p;
+        comity::thread t({.detached = true}, [&] { p.set_value(); });
+        p.get_future().wait();
+    };
+    {
+        const comity::threads scope;
+        wait_in_the_kernel();
+        EXPECT_NE(comity_scheduler_self(), nullptr);
+        wait_in_the_kernel();
+        int sum = 0;
+        comity::join([&] { sum += 1; }, [&] { sum += 2; });
+        EXPECT_EQ(sum, 3);
+        comity::join([&] { wait_in_the_kernel(); }, [&] { sum += 3; });
+        EXPECT_EQ(sum, 6);
+        {
+            wait_in_the_kernel();
+            const comity::threads inner;
+            comity::thread([&] { sum = 7; }).join();
+        }
+        EXPECT_EQ(sum, 7);
+        wait_in_the_kernel();
+    }
+    EXPECT_EQ(comity_scheduler_self(), nullptr);
+    std::thread other([&] { // whose end finds the scheduler that its first thread was created in
+        comity::thread t([] {});
+        wait_in_the_kernel();
+        t.join();
+    });
+    other.join();
+}
+
+TEST(one_hart, the_child_of_a_fork_ends_a_scope_in_which_its_thread_had_left_the_hart) {
+    const comity::threads scope;
+    std::promise<void> p;
+    comity::thread t([&] { p.set_value(); });
+    p.get_future().wait();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(30);
+        int result = 1;
+        comity::thread([&result] { result = 0; }).join();
+        ::_exit(result);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    t.join();
 }
 
 // Each thread creates the next one, so that the hart always finds something in its own queue.

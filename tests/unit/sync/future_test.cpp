@@ -397,6 +397,38 @@ TEST(cancelled_setter, runs_coroutines_first) {
     EXPECT_EQ(g.get(), 3);
 }
 
+TEST(promise, that_was_moved_from_has_no_state) {
+    constexpr int no_state = value_of(std::future_errc::no_state);
+    comity::promise<int> p;
+    const auto q = std::move(p);
+    // NOLINTBEGIN(bugprone-use-after-move): that is what it is about
+    EXPECT_EQ(future_error_of([&p] { p.set_value(1); }), no_state);
+    EXPECT_EQ(future_error_of([&p] { p.set_exception(nullptr); }), no_state);
+    EXPECT_EQ(future_error_of([&p] { p.get_future(); }), no_state);
+    bool is_called = false;
+    EXPECT_EQ(future_error_of([&] { p.set_from([&] { return is_called = true, 1; }); }), no_state);
+    EXPECT_FALSE(is_called);
+    p = comity::promise<int>();
+    p.set_value(2);
+    EXPECT_EQ(p.get_future().get(), 2);
+    // NOLINTEND(bugprone-use-after-move)
+}
+
+TEST(future, that_was_moved_from_has_no_state) {
+    constexpr int no_state = value_of(std::future_errc::no_state);
+    comity::promise<int> p;
+    auto f = p.get_future();
+    const auto g = std::move(f);
+    // NOLINTBEGIN(bugprone-use-after-move): that is what it is about
+    EXPECT_FALSE(f.valid());
+    EXPECT_EQ(future_error_of([&f] { f.get(); }), no_state);
+    EXPECT_EQ(future_error_of([&f] { f.wait(); }), no_state);
+    EXPECT_EQ(future_error_of([&f] { (void)f.wait_for(1s); }), no_state);
+    EXPECT_EQ(future_error_of([&f] { (void)f.is_ready(); }), no_state);
+    EXPECT_EQ(future_error_of([&f] { (void)f.then([](int) {}); }), no_state);
+    // NOLINTEND(bugprone-use-after-move)
+}
+
 TEST(cancelled_caller, runs_a_coroutine_first_that_starts) {
     const comity::threads scope;
     stage in;

@@ -1,4 +1,8 @@
-#include "comity/sync.h"
+#include "comity/sync.hpp"
+#include "comity/thread.hpp"
+
+#include <csignal>
+#include <mutex>
 
 #include <gtest/gtest.h>
 
@@ -80,4 +84,52 @@ TEST_F(sync_death, ending_what_nobody_has_begun) {
             comity_once_end(&o, 1);
         },
         "comity_once_end.*begun");
+}
+
+// Found by the handler of the fault: nothing looks for it before.
+TEST_F(sync_death, null_in_place_of_an_object_is_named_with_the_call) {
+    const testing::KilledBySignal crash(SIGSEGV);
+    EXPECT_EXIT(comity_mutex_lock(nullptr), crash, "comity: comity_mutex_lock: NULL was given");
+    EXPECT_EXIT(comity_event_wait(nullptr), crash, "comity: comity_event_wait: NULL was given");
+    EXPECT_EXIT(comity_condition_signal(nullptr), crash, "comity: comity_condition_signal: NULL was given");
+    EXPECT_EXIT(comity_timer_stop(nullptr), crash, "comity: comity_timer_stop: NULL was given");
+    EXPECT_EXIT(comity_semaphore_fini(nullptr), crash, "comity: comity_semaphore_fini: NULL was given");
+}
+
+TEST_F(sync_death, waiting_for_a_condition_without_its_mutex_names_the_wait) {
+    EXPECT_DEATH(
+        {
+            comity_mutex_t m = COMITY_MUTEX_INIT;
+            comity_condition_t c = COMITY_CONDITION_INIT;
+            comity_condition_wait(&c, &m);
+        },
+        "comity: comity_condition_[a-z]*wait: the mutex is not locked");
+}
+
+TEST_F(sync_death, destroying_what_a_thread_waits_for) {
+    const auto destroy = [](auto *object, auto wait) {
+        const comity::threads scope;
+        comity::thread t([&] { wait(*object); });
+        comity::this_thread::yield();
+        comity::this_thread::sleep_for(std::chrono::milliseconds(20));
+        delete object;
+    };
+    EXPECT_DEATH(destroy(new comity::event, [](auto &e) { e.wait(); }), "comity_event_fini: a thread waits for it");
+    EXPECT_DEATH(destroy(new comity::semaphore(0), [](auto &s) { s.acquire(); }),
+                 "comity_semaphore_fini: a thread waits for it");
+    EXPECT_DEATH(destroy(new comity::latch(1), [](auto &l) { l.wait(); }), "comity_latch_fini: a thread waits for it");
+    EXPECT_DEATH(destroy(new comity::barrier(2), [](auto &b) { b.wait(); }),
+                 "comity_barrier_fini: a thread waits for it");
+    EXPECT_DEATH(destroy(new comity::condition,
+                         [](auto &c) {
+                             comity::mutex m;
+                             std::unique_lock lock(m);
+                             c.wait(lock);
+                         }),
+                 "comity_condition_fini: a thread waits for it");
+}
+
+TEST_F(sync_death, once_within_itself) {
+    static comity::once_flag f;
+    EXPECT_DEATH(comity::call_once(f, [] { comity::call_once(f, [] {}); }), "comity_once_[a-z]*: .* calls it again");
 }

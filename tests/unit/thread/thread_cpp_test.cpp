@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 #include <new>
@@ -24,6 +25,76 @@ TEST(cpp_thread, runs_a_callable_with_arguments) {
     t.join();
     EXPECT_EQ(result, 42);
     EXPECT_FALSE(t.joinable());
+}
+
+namespace {
+// What a thread's variables went through.
+struct counted {
+    int value = 7;
+    static inline std::atomic<int> destroyed{0};
+    ~counted() { ++destroyed; }
+};
+thread_local int number = 3;
+thread_local counted counted_one;
+} // namespace
+
+TEST(own_tls, threads_begin_with_initialised_variables_and_end_with_their_destructors) {
+    constexpr int threads = 20;
+    const comity::threads scope;
+    counted::destroyed = 0;
+    for (int i = 0; i < threads; ++i) {
+        thread t({.own_tls = true}, [i] {
+            EXPECT_EQ(number, 3);
+            EXPECT_EQ(counted_one.value, 7);
+            EXPECT_EQ(errno, 0);
+            number = 100 + i;
+            counted_one.value = i;
+            errno = EDOM;
+        });
+        t.join();
+        EXPECT_EQ(counted::destroyed, i + 1);
+    }
+}
+
+TEST(own_tls, variables_are_destroyed_where_a_thread_exits_and_new_where_it_is_revived) {
+    const comity::threads scope;
+    counted::destroyed = 0;
+    const auto function = [](void *) -> void * {
+        EXPECT_EQ(counted_one.value, 7);
+        counted_one.value = 1;
+        comity_thread_yield();
+        EXPECT_EQ(counted_one.value, 1);
+        comity_thread_exit(nullptr);
+    };
+    comity_thread_t *t = nullptr;
+    comity_thread_attr_t a{};
+    a.own_tls = 1;
+    ASSERT_EQ(comity_thread_create(&t, &a, function, nullptr), 0);
+    ASSERT_EQ(comity_thread_wait(t, nullptr), 0);
+    EXPECT_EQ(counted::destroyed, 1);
+    ASSERT_EQ(comity_thread_revive(t, function, nullptr), 0);
+    ASSERT_EQ(comity_thread_join(t, nullptr), 0);
+    EXPECT_EQ(counted::destroyed, 2);
+}
+
+TEST(own_tls, variables_are_new_with_an_affinity_too) {
+    const comity::threads scope;
+    const int hart = 0;
+    comity_thread_attr_t a{};
+    a.own_tls = 1;
+    a.harts = &hart;
+    a.hart_count = 1;
+    for (int i = 0; i < 3; ++i) {
+        comity_thread_t *t = nullptr;
+        const auto function = [](void *) -> void * {
+            EXPECT_EQ(comity_hart_id(), 0);
+            EXPECT_EQ(number, 3);
+            number = 4;
+            return nullptr;
+        };
+        ASSERT_EQ(comity_thread_create(&t, &a, function, nullptr), 0);
+        ASSERT_EQ(comity_thread_join(t, nullptr), 0);
+    }
 }
 
 TEST(cpp_thread, takes_what_can_only_be_moved) {

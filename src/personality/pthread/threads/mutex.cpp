@@ -4,9 +4,8 @@
 #include "personality/pthread/threads/sleeping_call.hpp"
 #include "sync/lock_spin.hpp"
 
-#include "core/carrier.hpp"
+#include "core/callbacks.hpp"
 #include "core/tls/block.hpp"
-#include "sys/backoff.hpp"
 
 namespace comity::posix {
 
@@ -62,10 +61,12 @@ int mutex::lock_again() noexcept {
     return 0;
 }
 
-// Comity itself has called the C library, which allocates by the program's functions: where a hart is in hand, so that
-// nothing may switch. Allocators hold their locks for a short time.
-void mutex::take_at_last() noexcept {
-    for (sys::backoff b; !take();) b.pause();
+// Where nothing may switch: Comity itself has called the C library, which allocates by the program's functions, or the
+// caller is in a scheduler's callback. The lock is held for a short time.
+bool mutex::take_in_place(std::int64_t deadline) noexcept {
+    for (core::wait_in_place w; !take(); w.pause())
+        if (deadline != sys::no_deadline && sys::now_ns() >= deadline) return false;
+    return true;
 }
 
 bool mutex::wait(std::int64_t deadline, at_request how) {
@@ -99,10 +100,9 @@ int mutex::lock_until(std::int64_t deadline, at_request how) {
 }
 
 bool mutex::lock_slowly(std::int64_t deadline, at_request how) {
+    if (core::waits_in_place()) return take_in_place(deadline);
     sync::give_turn();
-    if (!core::is_settled()) return (spin() && take()) || wait(deadline, how);
-    take_at_last();
-    return true;
+    return (spin() && take()) || wait(deadline, how);
 }
 
 // The holder may be about to leave. Is it free?

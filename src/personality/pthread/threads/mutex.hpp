@@ -63,7 +63,7 @@ private:
         if (word_.exchange(free, std::memory_order_release) == contended) wake(); // release[posix-mutex]
     }
     bool lock_slowly(std::int64_t deadline, at_request how);
-    void take_at_last() noexcept;
+    bool take_in_place(std::int64_t deadline) noexcept;
     bool wait(std::int64_t deadline, at_request how);
     void wake() noexcept;
     bool spin() noexcept;

@@ -1,4 +1,5 @@
 // Readers-writer locks in the bytes of a pthread_rwlock_t. README.md, "Readers-writer lock".
+#include "core/callbacks.hpp"
 #include "personality/pthread/threads/sleeping_call.hpp"
 #include "sync/lock_spin.hpp"
 
@@ -83,6 +84,7 @@ private:
         for (;;) {
             const int error = try_lock();
             if (error != EBUSY) return error;
+            if (core::waits_in_place()) return lock_in_place(try_lock, deadline);
             sync::give_turn();
             if (sync::wait_list::spin_for(may_try, deadline)) continue;
             std::uint32_t s = word_.load(std::memory_order_relaxed);
@@ -99,6 +101,14 @@ private:
                 if (wait_bit == writers_wait) stop_waiting_as_writer();
                 return ETIMEDOUT;
             }
+        }
+    }
+
+    // In a scheduler's callback, say: as mutex::take_in_place.
+    template <class Try> static int lock_in_place(Try try_lock, std::int64_t deadline) noexcept {
+        for (core::wait_in_place w;; w.pause()) {
+            if (const int error = try_lock(); error != EBUSY) return error;
+            if (deadline != sys::no_deadline && sys::now_ns() >= deadline) return ETIMEDOUT;
         }
     }
 

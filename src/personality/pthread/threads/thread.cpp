@@ -14,6 +14,7 @@
 #include "sys/options.hpp"
 #include "sys/process.hpp"
 #include "sys/thread_locals.hpp"
+#include "thread/own_storage.hpp"
 #include "thread/thread.hpp"
 
 #include <algorithm>
@@ -197,19 +198,17 @@ std::atomic<bool> said_ours{false}, said_kernel{false};
 
 void *run(void *data) {
     thread *t = *static_cast<thread **>(data);
-    static __thread bool used = false;
+    const core::context *c = core::current_context();
     errno = 0;
-    if (used) {
+    if (c->tls && std::exchange(c->tls->used, true)) {
         sys::renew_thread_locals();
         *core::caught_here() = {};
         ::uselocale(LC_GLOBAL_LOCALE);
     }
-    used = true;
     if (sys::float_environment() != t->floating)
         sys::set_float_environment(t->floating); // those of who was here before
     current_thread = t;
     t->frame = __builtin_frame_address(0);
-    const core::context *c = core::current_context();
     if (const core::tls_block *block = c->tls) {
         t->stack_size = static_cast<std::size_t>(block->stack_top - block->stack_bottom);
         t->stack_bottom.store(block->stack_bottom, std::memory_order_release); // release[posix-stack]
@@ -254,7 +253,7 @@ int create(thread *t, const wishes &w) noexcept {
     t->state.store(thread::in_use | (w.detached ? thread::detached : 0), std::memory_order_release);
     comity_thread_attr_t a{};
     a.technique = memory_may_be_missing() ? COMITY_TECHNIQUE_FULL : COMITY_TECHNIQUE_FULL_L;
-    a.own_tls = 1;
+    a.own_tls = storage_of_creator;
     if (w.stack_size > sys::get_options().stack_size) a.stack_size = w.stack_size;
     a.detached = w.detached;
     a.unwinds = 1;

@@ -1,0 +1,26 @@
+// Which of Comity's functions has the program called? For messages about a mistake of the program's that is found in
+// the depth of a call.
+#pragma once
+
+#include "sys/shared.hpp"
+
+#include <cstdint>
+
+namespace comity::sys {
+
+// The name of a function, found by the unwinder: that of the outermost frame of Comity's above the caller, if its
+// library exports it.
+class COMITY_SHARED called_function {
+public:
+    // Where it cannot be found the name is `otherwise`. Any thread, any stack; not in a signal handler. Takes the
+    // dynamic linker's lock.
+    explicit called_function(const char *otherwise) noexcept;
+    // In the handler of a fault at `pc`: empty unless that is in Comity's code.
+    explicit called_function(std::uintptr_t pc) noexcept;
+    const char *name() const noexcept { return name_; }
+
+private:
+    char name_[64];
+};
+
+} // namespace comity::sys
