@@ -76,10 +76,10 @@ void find_whose(std::uintptr_t address, std::uintptr_t sp) noexcept {
 
 // A pointer that the program has given to a function of Comity's, which does not look whether it is null: most are on
 // hot paths.
-void report_null(std::uintptr_t address, std::uintptr_t pc) noexcept {
+void report_null(std::uintptr_t address, const sys::interruption &at) noexcept {
     const std::uintptr_t largest_object = sys::page_size();
     if (address >= largest_object) return;
-    if (const sys::called_function call(pc); *call.name())
+    if (const sys::called_function call(at); *call.name())
         sys::warn("%s: NULL was given for an object, or an object that is not initialised (a fault at address %p)",
                   call.name(), reinterpret_cast<const void *>(address));
 }
@@ -91,7 +91,7 @@ void on_fault(int signal, siginfo_t *info, void *frame) {
         const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
         const sys::interruption at = sys::interruption_at(frame);
         find_whose(address, at.sp);
-        report_null(address, at.pc);
+        report_null(address, at);
     }
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;

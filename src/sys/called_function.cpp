@@ -1,5 +1,6 @@
 #include "sys/called_function.hpp"
 
+#include "sys/call_frames.hpp"
 #include "sys/cpp_library.hpp"
 #include "sys/message.hpp"
 
@@ -19,46 +20,39 @@ bool is_own(std::string_view path) noexcept {
     return file.starts_with("libcomity") || path.find("/comity/lib") != path.npos;
 }
 
-struct search {
-    std::uintptr_t from = 0;    // the frame that stands there is the first to count; 0: the first of all
-    const char *name = nullptr; // null: the outermost function so far is not exported
-};
-
-// False: the address is not in Comity's code.
-bool look_at(std::uintptr_t code, search &s) noexcept {
+// False: the address is not in Comity's code. Else `name` is the function's; null: it is not exported.
+bool look_at(std::uintptr_t code, const char *&name) noexcept {
     Dl_info info{};
     if (!::dladdr(reinterpret_cast<const void *>(code), &info) || !info.dli_fname || !is_own(info.dli_fname))
         return false;
-    s.name = info.dli_sname;
+    name = info.dli_sname;
     return true;
 }
 
-_Unwind_Reason_Code visit(_Unwind_Context *frame, void *argument) {
-    auto &s = *static_cast<search *>(argument);
-    const std::uintptr_t code = get_cpp_library().code_of(frame);
-    const bool is_first = s.from == code;
-    if (s.from != 0 && !is_first) return _URC_NO_REASON;
-    s.from = 0;
-    // Others stand behind a call.
-    return look_at(is_first ? code : code - 1, s) ? _URC_NO_REASON : _URC_NORMAL_STOP;
+_Unwind_Reason_Code visit(_Unwind_Context *frame, void *name) {
+    const std::uintptr_t code = get_cpp_library().code_of(frame) - 1; // the call, not what stands behind it
+    return look_at(code, *static_cast<const char **>(name)) ? _URC_NO_REASON : _URC_NORMAL_STOP;
+}
+
+bool visit_interrupted(const call_frame &frame, void *name) noexcept {
+    return look_at(frame.code, *static_cast<const char **>(name));
 }
 
 } // namespace
 
 called_function::called_function(const char *otherwise) noexcept {
-    search s;
-    const cpp_library &library = get_cpp_library();
-    if (library.is_there) library.backtrace(visit, &s);
-    format_text(name_, sizeof name_, "%s", s.name ? s.name : otherwise);
+    const char *name = nullptr;
+    if (const cpp_library &library = get_cpp_library(); library.is_there) library.backtrace(visit, &name);
+    format_text(name_, sizeof name_, "%s", name ? name : otherwise);
 }
 
-called_function::called_function(std::uintptr_t pc) noexcept {
-    search s;
+called_function::called_function(const interruption &at) noexcept {
+    const char *name = nullptr;
     name_[0] = 0;
-    if (!look_at(pc, s)) return;
-    s.from = pc;
-    if (const cpp_library &library = get_cpp_library(); library.is_there) library.backtrace(visit, &s);
-    format_text(name_, sizeof name_, "%s", s.name ? s.name : "Comity");
+    if (!look_at(at.pc, name)) return;
+    std::uintptr_t rest = 0;
+    (void)visit_call_frames(at, visit_interrupted, &name, rest);
+    format_text(name_, sizeof name_, "%s", name ? name : "Comity");
 }
 
 } // namespace comity::sys

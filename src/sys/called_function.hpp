@@ -2,9 +2,8 @@
 // the depth of a call.
 #pragma once
 
+#include "sys/interruption.hpp"
 #include "sys/shared.hpp"
-
-#include <cstdint>
 
 namespace comity::sys {
 
@@ -15,8 +14,8 @@ public:
     // Where it cannot be found the name is `otherwise`. Any thread, any stack; not in a signal handler. Takes the
     // dynamic linker's lock.
     explicit called_function(const char *otherwise) noexcept;
-    // In the handler of a fault at `pc`: empty unless that is in Comity's code.
-    explicit called_function(std::uintptr_t pc) noexcept;
+    // In the handler of a fault: empty unless that is in Comity's code.
+    explicit called_function(const interruption &at) noexcept;
     const char *name() const noexcept { return name_; }
 
 private:

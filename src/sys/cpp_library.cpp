@@ -66,7 +66,9 @@ void look_for_all(cpp_library &l) noexcept {
     look(unwinder, "_Unwind_RaiseException", l.raise);
     look(unwinder, "_Unwind_Resume", l.resume);
     look(unwinder, "_Unwind_ForcedUnwind", l.unwind);
+    look(unwinder, "_Unwind_Backtrace", l.backtrace);
     look(unwinder, "_Unwind_GetCFA", l.frame_of);
+    look(unwinder, "_Unwind_GetIP", l.code_of);
 }
 
 constinit std::atomic<const cpp_library *> found{nullptr};

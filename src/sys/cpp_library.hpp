@@ -15,12 +15,14 @@ struct cpp_library {
     void *(*begin_catch)(void *exception);
     void (*end_catch)();
     void (*terminate)();
-    // _Unwind_RaiseException and so on; in the end that of a frame, _Unwind_GetCFA. Nothing is asked of the unwinder
-    // for code that a signal has interrupted: that may be the unwinder itself (call_frames.hpp).
+    // _Unwind_RaiseException and so on; in the end those of a frame, _Unwind_GetCFA and _Unwind_GetIP. Nothing is asked
+    // of the unwinder for code that a signal has interrupted: that may be the unwinder itself (call_frames.hpp).
     _Unwind_Reason_Code (*raise)(_Unwind_Exception *);
     void (*resume)(_Unwind_Exception *);
     _Unwind_Reason_Code (*unwind)(_Unwind_Exception *, _Unwind_Stop_Fn, void *);
+    _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
     _Unwind_Word (*frame_of)(_Unwind_Context *);
+    _Unwind_Ptr (*code_of)(_Unwind_Context *);
     _Unwind_Reason_Code (*personality)(int version, _Unwind_Action actions, _Unwind_Exception_Class its_class,
                                        _Unwind_Exception *exception, _Unwind_Context *context);
     bool is_there; // false: the process could not load it
