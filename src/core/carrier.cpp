@@ -4,6 +4,7 @@
 #include "core/binding.hpp"
 #include "core/callbacks.hpp"
 #include "core/chaos.hpp"
+#include "core/cpu_time.hpp"
 #include "core/idle_spin.hpp"
 #include "core/input.hpp"
 #include "core/overflow.hpp"
@@ -128,6 +129,14 @@ void parker::wake() noexcept {
 
 // ---- Switching
 
+// The clock's system call comes before the change, and writes nothing to either block.
+extern "C" COMITY_NEVER_INSTRUMENTED void comity_change_base(void *, void *from, void *to,
+                                                             std::uintptr_t base) noexcept {
+    auto *next = static_cast<context *>(to);
+    charge_cpu(next->on, static_cast<context *>(from), next);
+    set_tls_base(base);
+}
+
 namespace {
 
 // From here to the stack switch the TLS is the target's, the stack the old one: nothing may use thread-local variables.
@@ -144,7 +153,10 @@ COMITY_UNSANITIZED __attribute__((always_inline)) inline void set_current(carrie
         // ThreadSanitizer would take `from` for running on this kernel thread for as long as that stays behind.
         if (orders_switches && k->tls_now == k->tls_base) k->transition.fiber.enter(nullptr, 0);
         k->tls_now = base;
-        set_tls_base(base);
+        if (k->unusual.load(std::memory_order_relaxed) == 0) [[likely]]
+            set_tls_base_at_once(base);
+        else
+            arch::call_change_base(&k->unusual, from, to, base);
     }
     if (to->shares_tls || !to->tls_base) { // else the block has been its own since it was made
         *k->slot = to;
@@ -497,6 +509,7 @@ bool map_transition_stack(carrier *k) noexcept {
 
 void init_carrier(carrier *k) noexcept {
     k->tls_base = k->tls_now = tls_base();
+    if (!changes_base_at_once()) k->unusual.store(base_by_system_call, std::memory_order_relaxed);
     k->slot = current_slot();
     k->work_slot = work_slot();
     k->caught = caught_here();

@@ -120,6 +120,7 @@ struct alignas(64) carrier : sys::in_own_memory {
     bool adopted = false;
     bool settled = false;     // the context there is not displaced now; the carrier's, also in a signal handler
     bool lends_stack = false; // the transition stack has the default size, so that a context may have it
+    std::atomic<std::uint8_t> unusual{0}; // cpu_time.hpp: why a switch between TLS blocks is; by anybody
     context transition;
     context *native = nullptr; // adopted: the thread's own computation
     counters count;
@@ -147,6 +148,15 @@ struct alignas(64) carrier : sys::in_own_memory {
     // The program's callback that the hart is in, or was in last, by name; null: a pause function. For messages.
     const char *callback = nullptr;
     waiter native_waiter; // the native context's, while it waits with a deadline
+    // CPU time in ns ("CPU time": README.md). The carrier's: since when the context that it is with has not been
+    // credited; whether that is so; what it has credited to others than its own computation; of that, what was told.
+    sys::own_count<std::int64_t> cpu_mark, others_cpu;
+    std::atomic<bool> counts_cpu{false};
+    std::atomic<std::int64_t> cpu_told{0};
+    // The watch's: its last look (now_ns; 0: none), and what it has seen; what it has found used, for who was seen.
+    sys::own_count<std::int64_t> looked_at, cpu_at_look;
+    sys::own_count<std::uint64_t> switches_at_look;
+    std::atomic<std::int64_t> due_cpu{0};
 };
 
 // Where the caller runs. Stale after anything that may switch. Null on a thread that Comity never saw.

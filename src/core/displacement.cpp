@@ -3,6 +3,7 @@
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
+#include "core/cpu_time.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
@@ -235,6 +236,8 @@ COMITY_UNSANITIZED found who_has_hart(const carrier *k) noexcept {
     return k->current == k->native ? found::own : found::another;
 }
 
+COMITY_UNSANITIZED bool has_hart(const carrier *k) noexcept { return k->carried; }
+
 // Does its hart seem to be in a scheduler below this one, or in another one? A hint as well.
 COMITY_UNSANITIZED bool is_below(const carrier *k, const sched *s) noexcept { return k->current_sched != s; }
 
@@ -438,12 +441,14 @@ look_result look_after_homes(const look_order &order) noexcept {
     struct look {
         const look_order &order;
         look_result result;
-        unsigned kept; // harts that have computed for one context
-    } own{order, {}, 0};
+        unsigned kept;    // harts that have computed for one context
+        std::int64_t now; // 0: another watch counts what is used
+    } own{order, {}, 0, order.by == watcher::threads ? sys::now_ns() : 0};
     visit_carriers(
         [](carrier *k, void *argument) {
             auto &to = *static_cast<look *>(argument);
             look_at(k, to.order, to.result, to.kept);
+            if (to.now != 0 && has_hart(k)) sample_cpu(k, to.now);
         },
         &own);
     own.result.all_kept = own.kept >= base().hart_count();

@@ -3,6 +3,7 @@
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/carrier.hpp"
+#include "core/cpu_time.hpp"
 #include "core/overflow.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
@@ -67,9 +68,11 @@ void run_promoted(void *argument) {
     // In the child of a fork, and after the donor was away, it is another one; else the timers' thread may be reading.
     if (const int id = sys::kernel_thread_id(); p->k.kernel_id != id) {
         p->k.kernel_id = id;
+        donor_was_replaced(&p->k, c);
         p->place = {};
         p->signal_stack = give_signal_stack(p->signal_stack);
     }
+    c->tls->donor_has_run = true;
     p->ground.on = &p->k;
     p->ground.tls_base = p->k.tls_base;
     // The context stands on the same stack.
@@ -138,6 +141,10 @@ bool promote(context *c, void (*fn)(void *), void *arg) noexcept {
     p->arg = arg;
     run_on_donor(c->tls, run_promoted, p);
     return true;
+}
+
+std::int64_t promoted_others_cpu(const context *c) noexcept {
+    return c->tls->promoted ? c->tls->promoted->k.others_cpu.get() : 0;
 }
 
 bool is_promoted(const context *c) noexcept {

@@ -29,6 +29,9 @@ void place_promotion(context *c, const sys::cpu_set *cpus, std::uint64_t id) noe
 // False: it cannot be promoted, and nothing happened. Switches.
 COMITY_SHARED bool promote_caller() noexcept;
 
+// What the context's own kernel thread has used of a CPU for other contexts.
+std::int64_t promoted_others_cpu(const context *c) noexcept;
+
 // Is the context promoted, so that it can come back by demote?
 COMITY_SHARED bool is_promoted(const context *c) noexcept;
 

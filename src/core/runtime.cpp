@@ -3,6 +3,7 @@
 #include "comity/core.h"
 #include "core/base.hpp"
 #include "core/binding.hpp"
+#include "core/cpu_time.hpp"
 #include "core/input.hpp"
 #include "core/overflow.hpp"
 #include "core/promotion.hpp"
@@ -161,6 +162,7 @@ void child_after_fork() {
     base().child_after_fork(k);
     schedulers_around_fork(k, fork_stage::child);
     binding_after_fork(k);
+    cpu_after_fork(k);
 }
 
 // Under comity run --stats: where nothing was counted, that is said, by the process that comity run became and none of
@@ -306,8 +308,16 @@ std::int64_t workers_cpu_ns() noexcept {
     return sum;
 }
 
+bool try_visit_carriers(void (*visit)(carrier *k, void *argument), void *argument) noexcept {
+    if (!carriers_lock.try_lock()) return false;
+    for (carrier *k = all_carriers; k; k = k->all_next) visit(k, argument);
+    carriers_lock.unlock();
+    return true;
+}
+
 void enlist(carrier *k) noexcept {
     carriers_lock.lock();
+    begin_cpu(k);
     k->all_next = all_carriers;
     all_carriers = k;
     carriers_lock.unlock();

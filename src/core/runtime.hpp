@@ -47,6 +47,8 @@ void enlist(carrier *k) noexcept;
 void forget(carrier *k) noexcept;
 // Calls visit(k, argument) for each carrier, under the list's lock.
 void visit_carriers(void (*visit)(carrier *k, void *argument), void *argument) noexcept;
+// The same unless somebody has that, as where a handler has interrupted one; false then.
+bool try_visit_carriers(void (*visit)(carrier *k, void *argument), void *argument) noexcept;
 void chaos_seed(std::uint64_t seed) noexcept;
 
 // Counts the kernel threads that Comity has and that do not sleep in it.

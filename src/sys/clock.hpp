@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include <sys/syscall.h>
+
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -14,6 +16,22 @@ namespace comity::sys {
 inline std::int64_t clock_ns(clockid_t clock) noexcept {
     timespec t{};
     return ::clock_gettime(clock, &t) == 0 ? t.tv_sec * 1'000'000'000LL + t.tv_nsec : -1;
+}
+
+// What a clock of CPU time shows, in nanoseconds, by the kernel itself: a drop-in answers the C library's call for the
+// thread that the program knows. Touches no thread-local storage. -1: there is no such clock, or it is refused.
+[[gnu::always_inline]] inline std::int64_t cpu_clock_ns(clockid_t clock) noexcept {
+    timespec t{};
+#if defined(__x86_64__)
+    long result = SYS_clock_gettime;
+    asm volatile("syscall" : "+a"(result) : "D"(static_cast<long>(clock)), "S"(&t) : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long result asm("x0") = clock;
+    register timespec *second asm("x1") = &t;
+    register long number asm("x8") = SYS_clock_gettime;
+    asm volatile("svc #0" : "+r"(result) : "r"(second), "r"(number) : "memory");
+#endif
+    return result == 0 ? t.tv_sec * 1'000'000'000LL + t.tv_nsec : -1;
 }
 
 // Nanoseconds of CLOCK_MONOTONIC: never steps, stands still while the machine is suspended.

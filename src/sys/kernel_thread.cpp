@@ -234,8 +234,7 @@ std::int64_t thread_cpu_ns(int id) noexcept {
     // The kernel's numbering of CPU clocks: the id's complement, shifted by 3; 4 marks a thread's, 2 its scheduled
     // time.
     const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(id) << 3) | 6U);
-    const errno_kept kept;
-    return clock_ns(clock);
+    return cpu_clock_ns(clock);
 }
 
 // The state's letter follows the name, which is in parentheses and may contain some.

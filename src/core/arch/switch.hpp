@@ -1,6 +1,8 @@
 // The machine's context switch: a few primitives, one assembly file per ABI.
 #pragma once
 
+#include <cstdint>
+
 namespace comity::core::arch {
 
 using after_fn = void (*)(void *arg);
@@ -36,6 +38,24 @@ void *comity_arch_call_here(void **save, void *(*fn)(void *), void *arg) noexcep
 
 // Continues where `to` was saved and there runs after(arg), unless it is null; the current stack's contents are dead.
 [[noreturn]] void comity_arch_resume(void *to, after_fn after, void *arg) noexcept;
+
+// What call_change_base calls (carrier.cpp).
+void comity_change_base(void *unusual, void *from, void *to, std::uintptr_t base) noexcept;
+}
+
+// Calls comity_change_base; if the byte `unusual` is 1, nothing but the base is to change. On x86-64 all general
+// registers stay as they are, so that a function in which this is rare needs no frame for it. The function must call
+// others, too: what lies below its stack pointer is overwritten.
+[[gnu::always_inline]] inline void call_change_base(void *unusual, void *from, void *to, std::uintptr_t base) noexcept {
+#if defined(__x86_64__)
+    asm volatile("call comity_arch_change_base"
+                 :
+                 : "D"(unusual), "S"(from), "d"(to), "a"(base)
+                 : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#else
+    comity_change_base(unusual, from, to, base);
+#endif
 }
 
 } // namespace comity::core::arch

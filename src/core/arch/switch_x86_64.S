@@ -254,6 +254,77 @@ comity_arch_leave:
         .cfi_endproc
         .size   comity_arch_leave, .-comity_arch_leave
 
+/* comity_arch_change_base: sets the base to rax by a system call, if the byte at rdi is 1, or calls
+ * comity_change_base(rdi, rsi, rdx, rax); it changes no general register. It is called by an instruction in the middle of a function, so that the usual way there needs no frame. */
+        .text
+        .globl  comity_arch_change_base
+        .hidden comity_arch_change_base
+        .type   comity_arch_change_base, @function
+        .p2align 4
+comity_arch_change_base:
+        .cfi_startproc
+        cmpb    $1, (%rdi)
+        jne     1f
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rcx
+        .cfi_adjust_cfa_offset 8
+        pushq   %r11
+        .cfi_adjust_cfa_offset 8
+        pushq   %rax
+        .cfi_adjust_cfa_offset 8
+        movq    %rax, %rsi
+        movl    $0x1002, %edi           /* ARCH_SET_FS */
+        movl    $158, %eax              /* arch_prctl */
+        syscall
+        popq    %rax
+        .cfi_adjust_cfa_offset -8
+        popq    %r11
+        .cfi_adjust_cfa_offset -8
+        popq    %rcx
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        ret
+1:
+        pushq   %rbp
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset rbp, 0
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register rbp
+        pushq   %rax
+        pushq   %rcx
+        pushq   %rdx
+        pushq   %rsi
+        pushq   %rdi
+        pushq   %r8
+        pushq   %r9
+        pushq   %r10
+        pushq   %r11
+        andq    $-16, %rsp
+        movq    %rax, %rcx
+        call    comity_change_base
+        leaq    -72(%rbp), %rsp
+        popq    %r11
+        popq    %r10
+        popq    %r9
+        popq    %r8
+        popq    %rdi
+        popq    %rsi
+        popq    %rdx
+        popq    %rcx
+        popq    %rax
+        popq    %rbp
+        .cfi_def_cfa rsp, 8
+        .cfi_restore rbp
+        ret
+        .cfi_endproc
+        .size   comity_arch_change_base, . - comity_arch_change_base
+
 #endif
 
 /* Also when the file is empty for this machine: no executable stack. */

@@ -37,4 +37,20 @@ void detect_tls_base() noexcept;
 #endif
 }
 
+// The same where changes_base_at_once().
+[[gnu::always_inline]] inline void set_tls_base_at_once(std::uintptr_t base) noexcept {
+#if defined(__x86_64__)
+    asm volatile("wrfsbase %0" ::"r"(base) : "memory");
+#else
+    set_tls_base(base);
+#endif
+}
+inline bool changes_base_at_once() noexcept {
+#if defined(__x86_64__)
+    return has_fsgsbase;
+#else
+    return true;
+#endif
+}
+
 } // namespace comity::core

@@ -5,10 +5,12 @@
 // Nothing here switches, but for the self-test, which comes back on the kernel thread on which it began.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "sys/memory.hpp"
+#include "sys/own_count.hpp"
 
 namespace comity::core {
 
@@ -25,12 +27,19 @@ struct tls_block {
     sys::stack_memory stack; // the mapping around it, for reports of overflow
     int kernel_id = 0;       // who runs on it, as its own gettid says; a glibc block: 0
     tls_provider provider = tls_provider::none;
-    bool forked = false;           // the process is a fork made on this block: the C library counts on it for ever
-    bool used = false;             // a thread of the program has run on it: the next one renews the variables
-    bool used_up = false;          // not for another context: its kernel thread is to end with the one that it has
-    bool id_was_told = false;      // its kernel_id, to the program: another context is not to have that soon
-    unsigned generation = 0;       // how many forks away from the first process it was made
-    void *reserved = nullptr;      // the provider's
+    bool forked = false;      // the process is a fork made on this block: the C library counts on it for ever
+    bool used = false;        // a thread of the program has run on it: the next one renews the variables
+    bool used_up = false;     // not for another context: its kernel thread is to end with the one that it has
+    bool id_was_told = false; // its kernel_id, to the program: another context is not to have that soon
+    unsigned generation = 0;  // how many forks away from the first process it was made
+    void *reserved = nullptr; // the provider's
+    // CPU time in ns ("CPU time": ../README.md): on harts, of those that have run on it; written by the carrier that
+    // runs one. What was told of it. What the donor's kernel thread has used, as of when it last slept, unless it has
+    // run since: who runs on it.
+    sys::own_count<std::int64_t> cpu_ns;
+    std::atomic<std::int64_t> cpu_told{0};
+    sys::own_count<std::int64_t> donor_cpu_ns;
+    bool donor_has_run = true;
     promotion *promoted = nullptr; // the means to run a context on the donor's own kernel thread (../promotion)
 };
 
@@ -67,6 +76,8 @@ COMITY_SHARED bool has_own_kernel_thread(const tls_block *block) noexcept;
 // From now on it has the same one until it is freed, and glibc knows its id. For who runs on the block. False: as
 // above.
 COMITY_SHARED bool keep_kernel_thread(tls_block *block) noexcept;
+// What its kernel thread of the moment has used of a CPU, in ns; 0: it has none.
+std::int64_t donor_cpu_ns(const tls_block *block) noexcept;
 // Is the donor asleep, or away? What fn wrote is then seen.
 bool donor_asleep(const tls_block *block) noexcept;
 

@@ -120,6 +120,7 @@ void rest(donor *d, bool first) noexcept {
         if (d->at_ease) at_ease.fetch_sub(1, std::memory_order_relaxed);
         return;
     }
+    if (const std::int64_t ns = sys::cpu_clock_ns(CLOCK_THREAD_CPUTIME_ID); ns > 0) d->cpu_ns.add(ns);
     be_away(d);
     d->thread_id = sys::kernel_thread_id();
     sys::block_as_lent_threads();
@@ -303,6 +304,14 @@ bool keep_kernel_thread(tls_block *block) noexcept {
     sleepers.fetch_add(1, std::memory_order_relaxed);
     field_at<int>(d->base, find_glibc_layout()->tid) = d->thread_id;
     return true;
+}
+
+std::int64_t donor_cpu_ns(const tls_block *block) noexcept {
+    if (block->provider != tls_provider::donor || block->generation != process_generation()) return 0;
+    const auto *d = static_cast<const donor *>(block);
+    if (d->word.load(std::memory_order_relaxed) == away) return 0;
+    const std::int64_t ns = sys::thread_cpu_ns(d->thread_id);
+    return ns > 0 ? ns : 0;
 }
 
 void donors_after_fork() noexcept {

@@ -1,11 +1,14 @@
 // What this preload object puts before the C library. Each function may be called before any constructor has run, by
 // every library of the process.
+#include "core/cpu_time.hpp"
 #include "core/displacement.hpp"
 #include "core/sched.hpp"
 #include "personality/pthread/c_library.hpp"
 #include "personality/pthread/condition.hpp"
+#include "personality/pthread/cpu_clocks.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/next_symbol.hpp"
+#include "sys/thread_usage.hpp"
 
 #include <cerrno>
 #include <ctime>
@@ -21,6 +24,9 @@ COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(useconds_t)> next_usleep{"us
 COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(const timespec *, timespec *)> next_nanosleep{"nanosleep"};
 COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{
     "clock_nanosleep"};
+
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(clockid_t, timespec *)> next_gettime{"clock_gettime"};
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(int, comity::sys::usage *)> next_getrusage{"getrusage"};
 
 __attribute__((constructor)) void find_all_next() noexcept { comity::sys::find_all_next(); }
 
@@ -99,6 +105,28 @@ COMITY_INTERPOSED int nanosleep(const timespec *time, timespec *left) {
 COMITY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec *time, timespec *left) {
     comity::core::let_others_run();
     return next_clock_nanosleep.get()(clock, flags, time, left);
+}
+
+// A kernel thread carries other contexts while its own computation waits, and ranks go from one to another.
+COMITY_INTERPOSED int clock_gettime(clockid_t clock, timespec *time) noexcept {
+    const bool is_own = comity::posix::is_own_cpu_clock(clock);
+    if (!is_own && !comity::posix::is_clock_of_kernel_thread(clock)) [[likely]]
+        return next_gettime.get()(clock, time);
+    const std::int64_t ns =
+        is_own ? comity::core::cpu_ns_here() : comity::core::cpu_ns_of_kernel_thread(comity::posix::id_of_clock(clock));
+    if (ns < 0) return next_gettime.get()(clock, time);
+    comity::posix::put_time(*time, ns);
+    return 0;
+}
+COMITY_INTERPOSED int getrusage(int whose, comity::sys::usage *into) noexcept {
+    static __thread comity::sys::usage_told told __attribute__((tls_model("initial-exec")));
+    const int error = next_getrusage.get()(whose, into);
+    if (error != 0 || whose != comity::sys::usage_of_thread) return error;
+    const std::int64_t ns = comity::core::cpu_ns_here();
+    comity::sys::usage process;
+    if (ns < 0 || next_getrusage.get()(comity::sys::usage_of_process, &process) != 0) return 0;
+    comity::sys::set_times(*into, ns, process, told);
+    return 0;
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -107,6 +107,7 @@ void child_after_fork() noexcept {
         is_orphan.store(true, std::memory_order_relaxed);
         current_thread->stays = !below;
         current_thread->id.store(::getpid(), std::memory_order_relaxed);
+        current_thread->cpu_base.store(0, std::memory_order_relaxed);
         current_thread->state.fetch_and(~(thread::joined | thread::awaited), std::memory_order_relaxed); // by others
         if (current_thread->kernel_thread.load(std::memory_order_relaxed) != 0)
             current_thread->kernel_thread.store(sys::kernel_thread_id(), std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 // The numbers by which programs know kernel threads: gettid, and who is meant by them. A thread has the same one for
 // all its life, that of the kernel thread which lends it its storage, wherever it runs. When it has ended, that storage
 // rests (thread/cache.cpp) if the program has asked for the number.
+#include "personality/pthread/cpu_clocks.hpp"
 #include "personality/pthread/threads/system_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -138,6 +139,8 @@ long comity_syscall(long number, long a, long b, long c, long d, long e, long f)
 
 // A kernel thread that lends its storage takes no signals: one of a timer for such a thread goes to the process.
 COMITY_INTERPOSED int timer_create(clockid_t clock, sigevent *event, timer_t *timer) noexcept {
+    // What the kernel measures is the time of the kernel thread that carries it at the moment, or of none.
+    if (is_clock_of_own_thread(clock)) return errno = ENOTSUP, -1;
     if (!event || event->sigev_notify != SIGEV_THREAD_ID || !thread_with(event->_sigev_un._tid))
         return next_timer_create.get()(clock, event, timer);
     sigevent to_process = *event;

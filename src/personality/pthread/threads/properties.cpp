@@ -32,7 +32,6 @@ COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int *, sched_param *)> next_getschedp
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int)> next_setschedprio{"pthread_setschedprio"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, std::size_t, const cpu_set_t *)> next_setaffinity{"pthread_setaffinity_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, std::size_t, cpu_set_t *)> next_getaffinity{"pthread_getaffinity_np"};
-COMITY_NEXT_SYMBOL next<int (*)(pthread_t, clockid_t *)> next_getcpuclockid{"pthread_getcpuclockid"};
 
 // What a thread that has no kernel thread of its own cannot do: said once for each function.
 int cannot(std::atomic<bool> &said, const char *function, const char *what) noexcept {
@@ -282,11 +281,6 @@ COMITY_INTERPOSED int sched_setaffinity(pid_t id, std::size_t size, const cpu_se
 COMITY_INTERPOSED int pthread_getaffinity_np(pthread_t t, std::size_t size, cpu_set_t *cpus) noexcept {
     const thread *own = thread_of(t);
     return own ? get_cpus(*own, size, cpus) : next_getaffinity.get()(t, size, cpus);
-}
-
-COMITY_INTERPOSED int pthread_getcpuclockid(pthread_t t, clockid_t *clock) noexcept {
-    if (!thread_of(t)) return next_getcpuclockid.get()(t, clock);
-    return ENOENT; // the time of a thread that has no kernel thread of its own is not measured
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -388,7 +388,9 @@ pthread_t first_thread_handle() noexcept {
     return is_first_there.load(std::memory_order_acquire) ? first_pthread : 0; // acquire[posix-first]
 }
 
-void open_receiver(receiver &r) noexcept { r.context.store(core::current_context(), std::memory_order_relaxed); }
+void open_receiver(receiver &r) noexcept {
+    r.context.store(core::current_context(), std::memory_order_release); // release[posix-receiver]
+}
 
 void close_receiver(receiver &r) noexcept {
     r.context.store(nullptr, std::memory_order_relaxed);

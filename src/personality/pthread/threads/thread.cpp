@@ -214,6 +214,7 @@ void *run(void *data) {
         t->stack_bottom.store(block->stack_bottom, std::memory_order_release); // release[posix-stack]
         t->id.store(block->kernel_id, std::memory_order_relaxed);
     }
+    begin_cpu_time(*t, core::current_context());
     t->signals.base = reinterpret_cast<std::uintptr_t>(t->frame);
     open_receiver(t->signals);
     t->in_program = true;
@@ -406,6 +407,17 @@ bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept {
         if ((s & thread::in_use) && !(s & thread::ended) && visit(*t, argument)) return true;
     }
     return false;
+}
+
+unsigned number_of(const thread &t) noexcept {
+    return static_cast<unsigned>(&t - range.load(std::memory_order_relaxed));
+}
+
+thread *thread_with_number(unsigned number) noexcept {
+    memory_lock.lock();
+    thread *t = number < made ? range.load(std::memory_order_relaxed) + number : nullptr;
+    memory_lock.unlock();
+    return t;
 }
 
 pthread_t self() noexcept {

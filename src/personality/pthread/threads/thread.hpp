@@ -57,6 +57,7 @@ struct alignas(64) thread : threads_own {
     // by itself.
     std::atomic<int> kernel_thread{0};
     std::atomic<int> id{0};                    // what gettid says; 0: what the kernel does. Written by itself
+    std::atomic<std::int64_t> cpu_base{0};     // what its storage had used before it started (core/cpu_time.hpp)
     std::atomic<void *> stack_bottom{nullptr}; // where it runs, from its start
     struct return_unit : unit {
         core::context *c = nullptr;
@@ -88,6 +89,12 @@ private:
     std::uint32_t state_;
 };
 inline pthread_t handle_of(thread *t) noexcept { return reinterpret_cast<pthread_t>(t); }
+
+// Threads by small numbers, which others have after them. Null: there is none.
+unsigned number_of(const thread &t) noexcept;
+thread *thread_with_number(unsigned number) noexcept;
+// The thread starts on the context, which is the caller's.
+void begin_cpu_time(thread &t, core::context *c) noexcept;
 
 // The one whose function a context of the scheduler's executes, or null.
 thread *thread_on(const core::context *c) noexcept;
