@@ -8,6 +8,7 @@
 
 #include "core/spinlock.hpp"
 #include "personality/openmp/binding.hpp"
+#include "personality/openmp/held_over_forks.hpp"
 #include "personality/openmp/places.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/kernel_thread.hpp"
@@ -20,6 +21,8 @@ core::spinlock lock;                         // guards what follows
 constexpr std::size_t longest_format = 4096; // with the end; what is longer is cut
 char current_format[longest_format];
 bool is_set = false;
+
+__attribute__((constructor)) void watch_forks() noexcept { hold_over_forks<lock>("in omp_set_affinity_format"); }
 
 struct output {
     char *buffer;

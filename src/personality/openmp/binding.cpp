@@ -1,6 +1,7 @@
 #include "personality/openmp/binding.hpp"
 
 #include "core/spinlock.hpp"
+#include "personality/openmp/held_over_forks.hpp"
 #include "personality/openmp/places.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
@@ -31,10 +32,7 @@ std::atomic<sys::cpu_set *> given_sets[most_sets];
 std::atomic<unsigned> given{0};
 core::spinlock giving;
 
-__attribute__((constructor)) void watch_forks() noexcept {
-    if (!sys::at_fork([] { giving.lock(); }, [] { giving.unlock(); }, [] { giving.unlock(); }))
-        sys::warn("no memory to prepare for fork: a child process may hang in kmp_set_affinity");
-}
+__attribute__((constructor)) void watch_forks() noexcept { hold_over_forks<giving>("in kmp_set_affinity"); }
 
 const sys::cpu_set *look_up(unsigned number) noexcept {
     const unsigned n = number_of_places();

@@ -8,6 +8,7 @@
 
 #include "core/context.hpp"
 #include "core/spinlock.hpp"
+#include "personality/openmp/held_over_forks.hpp"
 #include "personality/openmp/thread.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
@@ -35,10 +36,8 @@ variable_record *&record_made(void *variable) noexcept {
     return of_variable(sys::made_once([] { return by_variable<variable_record *>(); }), variable);
 }
 
-// Whatever other threads are at, the child of a fork finds the records whole.
 __attribute__((constructor)) void watch_forks() noexcept {
-    if (!sys::at_fork([] { records_lock.lock(); }, [] { records_lock.unlock(); }, [] { records_lock.unlock(); }))
-        sys::warn("no memory to prepare for fork: a child process may hang at a threadprivate variable");
+    hold_over_forks<records_lock>("at a threadprivate variable");
 }
 
 using own_copies = by_variable<void *>;

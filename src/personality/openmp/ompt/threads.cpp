@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/spinlock.hpp"
+#include "personality/openmp/held_over_forks.hpp"
 #include "sys/message.hpp"
 
 namespace comity::openmp::ompt {
@@ -16,6 +17,10 @@ namespace {
 
 core::spinlock list_lock;
 native_thread *first = nullptr; // all that have begun and not ended; under list_lock
+
+__attribute__((constructor)) void watch_forks() noexcept {
+    hold_over_forks<list_lock>("where a tool is told of a thread");
+}
 
 void enlist(native_thread *n) noexcept {
     list_lock.lock();
