@@ -127,13 +127,20 @@ class Server:
         end = time.monotonic() + self.patience
         while time.monotonic() < end and self.child.poll() is None:
             time.sleep(0.02)
-        for fields in list(processes_of(self.child.pid)):
-            try:
-                os.kill(int(fields[0]), signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        self.kill_session(self.child.pid)
         self.child.wait()
         self.child = None
+
+    @staticmethod
+    def kill_session(session: int) -> None:
+        """Until there is nothing of it but what waits to be reaped: one that was killed may have started another."""
+        while running := [int(fields[0]) for fields in processes_of(session) if fields[1] not in "ZX"]:
+            for process in running:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.01)
 
 
 def ask(command: Sequence[str], timeout: float = 60, wrapper: Sequence[str] = ()) -> str:
