@@ -133,7 +133,6 @@ int poll_for(pollfd *of, nfds_t n, const timespec *timeout, const sigset_t *mask
         if (const int ready = look(attempt)) return ready;
         if (!mask && small_poll::is_one(of, n)) return small_poll({of, n}).wait(end);
     }
-    const bool only_looks = timeout && nanoseconds(*timeout) == 0;
     if (mask || only_looks) return await_events(attempt, timeout, mask, end);
     const auto look_again = [&attempt] {
         timespec none{};
