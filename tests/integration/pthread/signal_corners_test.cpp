@@ -74,6 +74,32 @@ TEST(actions, have_older_names) {
     EXPECT_EQ(1, handled);
     signal(SIGUSR1, SIG_DFL);
 }
+
+// By both names: System V's, which <signal.h> makes of it here, and BSD's, which takes a mask.
+extern "C" int __sigpause(int which_or_mask, int is_signal); // NOLINT(bugprone-reserved-identifier)
+TEST(waits, of_older_names_end_with_a_handler) {
+    const sigset_t one = only(SIGUSR1);
+    signal(SIGUSR1, handler);
+    for (const int is_signal : {1, 0}) {
+        handled = 0;
+        std::atomic<bool> is_blocked{false};
+        auto f = [&] {
+            pthread_sigmask(SIG_BLOCK, &one, nullptr);
+            is_blocked = true;
+            EXPECT_EQ(-1, is_signal ? sigpause(SIGUSR1) : __sigpause(0, 0));
+            EXPECT_EQ(EINTR, errno);
+            EXPECT_EQ(1, handled);
+            EXPECT_TRUE(blocks(SIGUSR1));
+        };
+        const pthread_t t = start(f);
+        while (!is_blocked) std::this_thread::yield();
+        std::this_thread::sleep_for(2ms);
+        EXPECT_EQ(0, handled);
+        pthread_kill(t, SIGUSR1);
+        pthread_join(t, nullptr);
+    }
+    signal(SIGUSR1, SIG_DFL);
+}
 #pragma GCC diagnostic pop
 
 TEST(actions, that_ignore_a_signal_forget_what_is_pending) {

@@ -102,6 +102,27 @@ COMITY_INTERPOSED sighandler_t sigset(int which, sighandler_t handler) noexcept 
     return held ? SIG_HOLD : was;
 }
 
+// The C library's would have the kernel wait, which knows nothing of masks. BSD's sigpause takes a mask; System V's a
+// signal, and is what <signal.h> makes of sigpause.
+static int pause_with_first(int mask) {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    std::memcpy(&blocked, &mask, sizeof mask);
+    return sigsuspend(&blocked);
+}
+static int pause_without(int which) {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    (void)sigprocmask(SIG_BLOCK, nullptr, &blocked);
+    return sigdelset(&blocked, which) == 0 ? sigsuspend(&blocked) : -1;
+}
+extern "C" __attribute__((visibility("default"))) int comity_sigpause(int mask) asm("sigpause");
+int comity_sigpause(int mask) { return pause_with_first(mask); }
+COMITY_INTERPOSED int __xpg_sigpause(int which) { return pause_without(which); }
+COMITY_INTERPOSED int __sigpause(int which_or_mask, int is_signal) {
+    return is_signal ? pause_without(which_or_mask) : pause_with_first(which_or_mask);
+}
+
 COMITY_INTERPOSED int sigblock(int mask) noexcept { return change_first(SIG_BLOCK, mask); }
 COMITY_INTERPOSED int sigsetmask(int mask) noexcept { return change_first(SIG_SETMASK, mask); }
 
