@@ -52,6 +52,15 @@ answer created_with(const pthread_attr_t *attributes) {
     return a;
 }
 
+// It has ended, and was joined.
+pthread_t made_and_joined() {
+    pthread_t t{};
+    answer a;
+    EXPECT_EQ(0, pthread_create(&t, nullptr, ask, &a));
+    EXPECT_EQ(0, pthread_join(t, nullptr));
+    return t;
+}
+
 struct attributes {
     pthread_attr_t a;
     attributes() { pthread_attr_init(&a); }
@@ -161,6 +170,19 @@ TEST(attributes, a_thread_that_joins_one_of_the_c_librarys_can_be_cancelled) {
     EXPECT_EQ(ETIMEDOUT, pthread_timedjoin_np(child, nullptr, &past));
     go = true;
     EXPECT_EQ(0, pthread_join(child, nullptr));
+}
+
+TEST(attributes, a_thread_that_was_joined_has_none) {
+    const pthread_t t = made_and_joined();
+    int policy = 0;
+    sched_param p{};
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    EXPECT_EQ(ESRCH, pthread_getschedparam(t, &policy, &p));
+    EXPECT_EQ(ESRCH, pthread_setschedparam(t, SCHED_OTHER, &p));
+    EXPECT_EQ(ESRCH, pthread_setschedprio(t, 0));
+    clockid_t clock = 0;
+    EXPECT_EQ(ESRCH, pthread_getcpuclockid(t, &clock));
 }
 
 // It has a kernel thread of its own from then on, and sleeps and waits on that.

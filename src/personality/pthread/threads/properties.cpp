@@ -74,6 +74,7 @@ static const char *name_of(const thread &t) noexcept { return *t.name ? t.name :
 COMITY_INTERPOSED int pthread_getname_np(pthread_t t, char *name, std::size_t size) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_getname.get()(t, name, size);
+    if (has_ended(own)) return ESRCH;
     char whole[sizeof own->name];
     copy_cut(whole, name_of(*own), sizeof whole); // as the kernel does
     if (size <= std::strlen(whole)) return ERANGE;
@@ -209,6 +210,7 @@ COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched
         if (error == 0 && is_real_time(policy)) note_real_time();
         return error;
     }
+    if (has_ended(own)) return ESRCH;
     if (p->sched_priority < sched_get_priority_min(policy) || p->sched_priority > sched_get_priority_max(policy))
         return EINVAL;
     const int id = own->kernel_thread.load(std::memory_order_relaxed);
@@ -235,6 +237,7 @@ COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched
 COMITY_INTERPOSED int pthread_getschedparam(pthread_t t, int *policy, sched_param *p) noexcept {
     const thread *own = thread_of(t);
     if (!own) return next_getschedparam.get()(t, policy, p);
+    if (has_ended(own)) return ESRCH;
     *policy = SCHED_OTHER;
     p->sched_priority = 0;
     if (const int id = own->kernel_thread.load(std::memory_order_relaxed)) {
@@ -248,6 +251,7 @@ COMITY_INTERPOSED int pthread_getschedparam(pthread_t t, int *policy, sched_para
 COMITY_INTERPOSED int pthread_setschedprio(pthread_t t, int priority) noexcept {
     const thread *own = thread_of(t);
     if (!own) return next_setschedprio.get()(t, priority);
+    if (has_ended(own)) return ESRCH;
     if (const int id = own->kernel_thread.load(std::memory_order_relaxed)) {
         const comity::sys::errno_kept kept;
         sched_param p{};
@@ -260,6 +264,7 @@ COMITY_INTERPOSED int pthread_setschedprio(pthread_t t, int priority) noexcept {
 COMITY_INTERPOSED int pthread_setaffinity_np(pthread_t t, std::size_t size, const cpu_set_t *cpus) noexcept {
     thread *own = thread_of(t);
     if (!own) return next_setaffinity.get()(t, size, cpus);
+    if (has_ended(own)) return ESRCH;
     const comity::sys::errno_kept kept;
     if (own == current_thread) return sched_setaffinity(0, size, cpus) == 0 ? 0 : errno;
     if (are_all(size, cpus)) return 0;
@@ -280,7 +285,8 @@ COMITY_INTERPOSED int sched_setaffinity(pid_t id, std::size_t size, const cpu_se
 
 COMITY_INTERPOSED int pthread_getaffinity_np(pthread_t t, std::size_t size, cpu_set_t *cpus) noexcept {
     const thread *own = thread_of(t);
-    return own ? get_cpus(*own, size, cpus) : next_getaffinity.get()(t, size, cpus);
+    if (!own) return next_getaffinity.get()(t, size, cpus);
+    return has_ended(own) ? ESRCH : get_cpus(*own, size, cpus);
 }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)
