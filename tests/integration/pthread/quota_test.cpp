@@ -98,6 +98,12 @@ TEST(quota, is_charged_by_each_function_that_allocates) {
     });
 }
 
+TEST(quota, leaves_a_block_for_no_bytes) {
+    void *block = pvalloc(0);
+    EXPECT_NE(nullptr, block);
+    std::free(block);
+}
+
 TEST(quota, is_charged_by_new) {
     if (!in_turns()) GTEST_SKIP();
     struct alignas(128) wide {

@@ -244,10 +244,10 @@ COMITY_INTERPOSED void *valloc(std::size_t size) noexcept {
     charge(size, COMITY_CALLER);
     return behind(next_valloc)(size);
 }
-// Other allocators have none; the C library's would not be theirs to free.
+// Other allocators have none; the C library's would not be theirs to free. For no bytes a page: some give nothing.
 COMITY_INTERPOSED void *pvalloc(std::size_t size) noexcept {
     const auto page = static_cast<std::size_t>(::getpagesize());
-    const std::size_t whole = (size + page - 1) / page * page;
+    const std::size_t whole = size == 0 ? page : (size + page - 1) / page * page;
     if (whole < size) {
         errno = ENOMEM;
         return nullptr;
