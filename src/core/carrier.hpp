@@ -77,6 +77,8 @@ struct looks_seen {
     const void *who = nullptr;  // this one
     std::uint64_t switches = 0; // at the last look
     std::int64_t cpu_ns = 0;    // of the kernel thread, at the last look
+    unsigned vain = 0;          // how often it was asked, with this context, in a call that must not begin anew
+    unsigned pause = 0;         // looks for which it is not asked again
 };
 
 // How far the displacement of a context from this carrier is; `step` says who writes the rest.
@@ -91,8 +93,11 @@ struct displacement {
     std::atomic<state> step{state::none};
     std::uintptr_t pc = 0, sp = 0; // where it was found
     looks_seen seen[watches];      // by watch
-    sys::sleeping_call call;       // the watches': the system call in which it was found; number -1: in none
-    bool for_others = false;       // the watches': somebody else waits for the hart
+    // The system call in which it was found; number -1: in none. The watches', or, if tells_call, the carrier's as
+    // well.
+    sys::sleeping_call call;
+    bool tells_call = false; // the watches': the carrier is asked in which call it is
+    bool for_others = false; // the watches': somebody else waits for the hart
     // The watches': contexts of this scheduler go wherever they are, since a time slice is over; null: only out of a
     // loop.
     const sched *slice_of = nullptr;

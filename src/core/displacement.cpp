@@ -136,6 +136,8 @@ bool on_interruption(const sys::interruption &i) noexcept {
     case state::asked:
         d.pc = i.pc;
         d.sp = i.sp;
+        if (d.tells_call && !is_protected_code(i.pc)) d.call = sys::interrupted_call(i);
+        if (d.tells_call) (void)sys::begin_anew(i, d.call);
         d.step.store(state::told, std::memory_order_release); // release[displacement]
         return true;
     case state::decided: {
@@ -178,7 +180,9 @@ void interrupt_running(carrier *k, bool for_others) noexcept {
     displacement &d = k->displaced;
     switch (d.step.load(std::memory_order_acquire)) { // acquire[displacement]
     case state::told:
-        if (is_protected_code(d.pc)) {
+        if (d.tells_call || is_protected_code(d.pc)) {
+            d.call = {};
+            d.tells_call = false;
             d.step.store(state::asked, std::memory_order_release); // release[displacement]
             break;
         }
@@ -188,6 +192,7 @@ void interrupt_running(carrier *k, bool for_others) noexcept {
         break;
     case state::none:
         d.call = {};
+        d.tells_call = false;
         // release[displacement]
         d.step.store(state::asked, std::memory_order_release);
         break;
@@ -195,6 +200,42 @@ void interrupt_running(carrier *k, bool for_others) noexcept {
         break; // the signal has not arrived: again
     }
     sys::interrupt_kernel_thread(k->kernel_id);
+}
+
+// The thread sleeps, and the kernel does not tell in which call: it is asked that itself, which it answers in the
+// handler, and begins the call anew. One that is asleep again at the next look loses nothing. In a call that must not
+// begin anew it stays, and is asked seldom.
+void ask_sleeper(carrier *k, looks_seen &by, bool for_others) noexcept {
+    constexpr unsigned longest_pause = 8; // 2^8 looks
+    displacement &d = k->displaced;
+    switch (d.step.load(std::memory_order_acquire)) { // acquire[displacement]
+    case state::told:
+        if (d.tells_call && d.call.number >= 0) {
+            d.for_others = for_others;
+            d.slice_of = nullptr;
+            d.step.store(state::decided, std::memory_order_release); // release[displacement]
+            break;
+        }
+        if (d.tells_call && by.pause == 0) by.pause = 1U << std::min(by.vain++, longest_pause);
+        if (d.tells_call && --by.pause != 0) return;
+        [[fallthrough]];
+    case state::none:
+        d.call = {};
+        d.tells_call = true;
+        d.step.store(state::asked, std::memory_order_release); // release[displacement]
+        break;
+    default:
+        break; // the signal has not arrived: again
+    }
+    sys::interrupt_kernel_thread(k->kernel_id);
+}
+
+// As far as its CPU time and its state tell: it has slept in one call since the last look, or nearly so if it was asked
+// meanwhile.
+bool is_asleep(const carrier *k, const looks_seen &by, std::int64_t ran_ns) noexcept {
+    const displacement &d = k->displaced;
+    const bool was_asked = d.tells_call && d.step.load(std::memory_order_relaxed) != state::none;
+    return by.same != 0 && (ran_ns == 0 || (was_asked && ran_ns < least_ran_ns)) && !sys::is_runnable(k->kernel_id);
 }
 
 // The thread has run for long, and goes wherever it stands in the program's code.
@@ -255,6 +296,7 @@ unsigned looks_at_one(const carrier *k, looks_seen &by, found with) noexcept {
     by.met = who && who == by.who ? by.met + 1 : 0;
     by.who = who;
     by.switches = switches;
+    if (!same) by.vain = by.pause = 0;
     by.same = same ? by.same + 1 : 0;
     return by.same;
 }
@@ -298,8 +340,12 @@ void look_at(carrier *k, const look_order &order, look_result &result, unsigned 
     const unsigned patience = with == found::own ? looks_at_own : 1;
     if (++by.looks < patience) return;
     // One that sleeps needs no core, so it loses nothing.
-    if (const sys::sleeping_call call = sys::call_of_sleeper(k->kernel_id); call.number >= 0)
+    sys::sleeping_call call;
+    const bool is_told = sys::call_of_sleeper(k->kernel_id, call);
+    if (call.number >= 0)
         interrupt_sleeping(k, call, order.harts_missing);
+    else if (!is_told && is_asleep(k, by, ran_ns))
+        ask_sleeper(k, by, order.harts_missing);
     else if (ran_ns < least_ran_ns)
         return;
     // By turns with looking for a loop: it may be one in which Comity's code is below.

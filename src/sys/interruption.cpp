@@ -16,8 +16,10 @@
 
 #include "sys/c_library.hpp"
 #include "sys/errno_kept.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/loaded_objects.hpp"
 #include "sys/message.hpp"
+#include "sys/refusal.hpp"
 #include "sys/sanitized.hpp"
 #include "sys/signals.hpp"
 #include "sys/text_file.hpp"
@@ -39,7 +41,14 @@ std::atomic<void (*)(int, siginfo_t *, void *)> others_go_to{nullptr};
 
 constexpr char mark = 0;
 
-bool has_mark(const siginfo_t &info) noexcept { return info.si_code == SI_QUEUE && info.si_ptr == &mark; }
+// A sandbox refuses to send signals that say something: those that the process sends its threads otherwise count as
+// ours.
+std::atomic<bool> marks_are_refused{false};
+
+bool has_mark(const siginfo_t &info) noexcept {
+    return (info.si_code == SI_QUEUE && info.si_ptr == &mark) ||
+           (info.si_code == SI_TKILL && marks_are_refused.load(std::memory_order_relaxed) && info.si_pid == ::getpid());
+}
 // Where the kernel has no room for what a signal says, it says nothing.
 bool says_nothing(const siginfo_t &info) noexcept { return info.si_code == SI_USER && info.si_pid == 0; }
 
@@ -224,34 +233,40 @@ void set_programs_mask(std::uint64_t blocked) noexcept { programs_mask.store(blo
 std::uint64_t mask_of_carriers() noexcept { return programs_mask.load(std::memory_order_relaxed) & ~interrupting(); }
 
 void interrupt_kernel_thread(int id) noexcept {
+    const errno_kept kept;
     siginfo_t info{};
     info.si_signo = SIGURG;
     info.si_code = SI_QUEUE;
     info.si_pid = ::getpid();
     info.si_ptr = const_cast<char *>(&mark);
-    ::syscall(SYS_rt_tgsigqueueinfo, info.si_pid, id, SIGURG, &info);
+    const bool is_sent = ::syscall(SYS_rt_tgsigqueueinfo, info.si_pid, id, SIGURG, &info) == 0;
+    if (is_sent || !is_refusal(errno)) return;
+    marks_are_refused.store(true, std::memory_order_relaxed);
+    signal_kernel_thread(id, SIGURG);
 }
 
 // "NUMBER ARGUMENT... SP PC", of which only the first number is decimal, or "running".
-sleeping_call call_of_sleeper(int id) noexcept {
+bool call_of_sleeper(int id, sleeping_call &call) noexcept {
+    call = {};
     char path[64];
     format_text(path, sizeof path, "/proc/self/task/%d/syscall", id);
     line_reader file(path);
     const char *at = file.next();
-    sleeping_call call;
-    if (!at || *at < '0' || *at > '9') return call;
+    if (!at) return false;
+    if (*at < '0' || *at > '9') return true;
     char *end = nullptr;
     const long number = std::strtol(at, &end, 10);
     std::uint64_t argument[most_arguments] = {};
     for (std::uint64_t &a : argument) a = std::strtoull(end, &end, 16);
     const std::uint64_t sp = std::strtoull(end, &end, 16), pc = std::strtoull(end, &end, 16);
     if (may_begin_anew(number, argument) && pc != 0) call = {number, argument[0], pc, sp};
-    return call;
+    return true;
 }
 
 // The kernel may have seen to it (SA_RESTART): then the thread stands before the call.
 bool begin_anew(const interruption &i, const sleeping_call &call) noexcept {
     if (call.number < 0 || i.sp != call.sp) return false;
+    if (call.number == sleeping_call::not_known) return i.pc == call.pc && interrupted_call(i) == call;
     auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
 #if defined(__x86_64__)
     constexpr unsigned char instruction[] = {0x0f, 0x05}; // syscall
@@ -371,6 +386,61 @@ long call_to_come(const interruption &i) noexcept {
 }
 
 } // namespace
+
+namespace {
+
+#if defined(__x86_64__)
+// The number that `mov $NUMBER, %eax` has set just before the call's instruction; -1: something else stands there. Its
+// five bytes may also be the end of another instruction: one with a prefix (%r8d), or one that stores or compares a
+// number at such an offset from a register, with or without a byte for an index.
+long number_set_before(std::uintptr_t instruction) noexcept {
+    constexpr std::uintptr_t page = 4096, looked_at = 9;
+    constexpr unsigned char move = 0xb8;
+    constexpr auto has_offset = [](unsigned char other, unsigned char operands, bool has_index) {
+        const bool is_one = other == 0xc7 || other == 0x81 || other == 0x69 || other == 0xf7;
+        return is_one && (operands & 0xc0) == 0x40 && ((operands & 7) == 4) == has_index;
+    };
+    if (instruction % page < looked_at) return -1; // what is before may not be there
+    unsigned char bytes[looked_at];
+    std::memcpy(bytes, reinterpret_cast<const void *>(instruction - looked_at), looked_at);
+    if (bytes[4] != move || (bytes[3] & 0xf0) == 0x40) return -1;
+    if (has_offset(bytes[2], bytes[3], false) || has_offset(bytes[1], bytes[2], true)) return -1;
+    std::int32_t number = 0;
+    std::memcpy(&number, bytes + 5, sizeof number);
+    return number >= 0 && number < sleeping_call::not_known ? number : -1;
+}
+#endif
+
+} // namespace
+
+// How it began is in the registers still, but for the number on x86-64 and the first argument on aarch64, where the
+// result is: after EINTR the former is read in the code, if it stands there.
+sleeping_call interrupted_call(const interruption &i) noexcept {
+    const auto &m = static_cast<ucontext_t *>(i.frame)->uc_mcontext;
+    long number = call_to_come(i);
+#if defined(__x86_64__)
+    constexpr std::uintptr_t size = 2;
+    constexpr unsigned char instruction[] = {0x0f, 0x05}; // syscall
+    constexpr int registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+    const auto register_of = [&](std::size_t n) { return static_cast<std::uint64_t>(m.gregs[registers[n]]); };
+    const bool has_ended = number < 0 && m.gregs[REG_RAX] == -EINTR;
+#elif defined(__aarch64__)
+    constexpr std::uintptr_t size = 4;
+    constexpr std::uint32_t instruction = 0xd4000001; // svc #0
+    const auto register_of = [&](std::size_t n) { return m.regs[n]; };
+    const bool has_ended = number < 0 && static_cast<std::int64_t>(m.regs[0]) == -EINTR;
+#endif
+    if (has_ended && std::memcmp(reinterpret_cast<const void *>(i.pc - size), &instruction, size) != 0) return {};
+    if (!has_ended && number < 0) return {};
+#if defined(__x86_64__)
+    if (has_ended) number = number_set_before(i.pc - size);
+#endif
+    if (number < 0) return {sleeping_call::not_known, 0, i.pc, i.sp};
+    std::uint64_t argument[most_arguments];
+    for (std::size_t n = 0; n < most_arguments; ++n) argument[n] = register_of(n);
+    if (!may_begin_anew(number, argument)) return {};
+    return {number, argument[0], has_ended ? i.pc : i.pc + size, i.sp};
+}
 
 // One that has ended with EINTR already stays as it is.
 void end_call(const interruption &i) noexcept {

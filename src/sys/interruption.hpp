@@ -43,19 +43,24 @@ void interrupt_kernel_thread(int id) noexcept;
 
 // A system call in which a thread sleeps, and which may as well begin anew.
 struct sleeping_call {
-    long number = -1; // -1: none
+    static constexpr long not_known = 1 << 20; // a call that the signal has ended with EINTR, and which one is lost
+    long number = -1;                          // -1: none
     std::uint64_t first_argument = 0;
     std::uintptr_t pc = 0, sp = 0;
 
     bool operator==(const sleeping_call &) const = default;
 };
 
-// The one in which a thread of this process sleeps: a sleep, or a wait for input, a process, or another thread. Any
-// thread.
-sleeping_call call_of_sleeper(int id) noexcept;
+// The one in which a thread of this process sleeps: a sleep, or a wait for input, a process, or another thread. False:
+// the kernel does not tell (there is no /proc, or the process has changed its user and cannot be dumped). Any thread.
+bool call_of_sleeper(int id, sleeping_call &call) noexcept;
 
-// In a handler: the call, which the signal has ended, begins anew when the handler returns. False: what was interrupted
-// is not that call.
+// In a handler: the same, of the thread that was interrupted, as far as the signal's frame tells. The call has either
+// been set to begin anew by the kernel, or has ended with EINTR.
+sleeping_call interrupted_call(const interruption &i) noexcept;
+
+// In a handler: the call, which the signal has ended, begins anew when the handler returns; but one that is not known
+// stays ended. False: what was interrupted is not that call.
 bool begin_anew(const interruption &i, const sleeping_call &call) noexcept;
 
 // In a handler, when the call was interrupted and may sleep again, and has_rest: if it was a write of which the signal

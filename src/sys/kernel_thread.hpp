@@ -86,6 +86,9 @@ std::int64_t thread_cpu_ns(int id) noexcept;
 // microseconds.
 bool is_runnable(int id) noexcept;
 
+// Sends a signal to a thread of this process, as tgkill. Any thread.
+void signal_kernel_thread(int id, int signal) noexcept;
+
 // Gives the rest of the time slice to another kernel thread: sched_yield past every drop-in.
 COMITY_SHARED void yield_kernel_thread() noexcept;
 

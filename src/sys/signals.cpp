@@ -7,6 +7,7 @@
 #include "sys/c_library.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/refusal.hpp"
 
 namespace comity::sys {
 namespace {
@@ -57,7 +58,8 @@ void unblock_signal(int signal) noexcept {
 
 void send_again(siginfo_t info) noexcept {
     const errno_kept kept;
-    ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), kernel_thread_id(), info.si_signo, &info);
+    const bool is_sent = ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), kernel_thread_id(), info.si_signo, &info) == 0;
+    if (!is_sent && is_refusal(errno)) signal_kernel_thread(kernel_thread_id(), info.si_signo);
 }
 
 bool set_signal_action(int signal, const struct sigaction *to, struct sigaction *before) noexcept {
