@@ -103,10 +103,12 @@ void raise(std::atomic<std::uint32_t> &reports) noexcept {
     if (const auto wake = wake_at.load(std::memory_order_relaxed)) wake(&reports);
 }
 
-// It has been closed under us: who waits finds another way.
-void give_up() noexcept {
+// It has been closed under us, or a sandbox that came later refuses the call: who waits finds another way.
+void give_up(int why) noexcept {
     if (is_broken.exchange(true, std::memory_order_relaxed)) return;
-    sys::warn("the program has closed descriptors that it did not open; threads that wait for input go on less well");
+    if (why != sys::input_set::refused)
+        sys::warn(
+            "the program has closed descriptors that it did not open; threads that wait for input go on less well");
     for (std::atomic<descriptor *> &chunk : known)
         if (descriptor *of = chunk.load(std::memory_order_acquire)) // acquire[descriptors]
             for (unsigned i = 0; i < 1U << log_chunk; ++i) {
@@ -199,7 +201,7 @@ bool look_for_input() noexcept {
     if (!awaits_input() || is_broken.load(std::memory_order_relaxed)) return false;
     input_reports found;
     found.n = set.take(found.fds, false);
-    if (found.n < 0) return give_up(), true;
+    if (found.n < 0) return give_up(found.n), true;
     tell_all(found.fds, found.n);
     return found.n != 0;
 }
@@ -220,7 +222,7 @@ void sleep_for_input(input_reports &brought) noexcept { brought.n = set.take(bro
 
 void end_sleeping_for_input(const input_reports &brought) noexcept {
     has_sleeper.store(false, std::memory_order_relaxed);
-    if (brought.n < 0) give_up();
+    if (brought.n < 0) give_up(brought.n);
     tell_all(brought.fds, brought.n);
 }
 

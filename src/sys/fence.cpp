@@ -1,6 +1,9 @@
 #include "sys/fence.hpp"
 
-#include "sys/message.hpp"
+#include "sys/errno_kept.hpp"
+#include "sys/futex.hpp"
+
+#include <cstdint>
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -12,7 +15,10 @@ std::atomic<bool> fences_are_uneven{false};
 
 namespace {
 
-bool interrupt_all() noexcept { return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0; }
+bool interrupt_all() noexcept {
+    const errno_kept kept;
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
 
 __attribute__((constructor)) void prepare_early() noexcept { prepare_fences(); }
 
@@ -24,10 +30,20 @@ void prepare_fences() noexcept {
     fences_are_uneven.store(may && interrupt_all(), std::memory_order_relaxed);
 }
 
+// A sandbox that came later may refuse the call. What the light sides have stored is then waited for: a core's store
+// becomes visible in a bounded time, by far less than this. Light sides that look from now on make their own fence;
+// those that do not look (a deque is made for one kind) have the heavy side wait for as long as they live.
 void heavy_fence() noexcept {
+    constexpr std::int64_t long_enough_ns = 1'000'000;
+    static std::atomic<bool> is_refused{false};
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[uneven]
-    if (fences_are_uneven.load(std::memory_order_relaxed) && !interrupt_all())
-        fatal("membarrier", "the kernel no longer allows it");
+    const bool is_uneven = fences_are_uneven.load(std::memory_order_relaxed);
+    if (is_uneven && interrupt_all()) return;
+    if (is_uneven) is_refused.store(true, std::memory_order_relaxed);
+    if (!is_refused.load(std::memory_order_relaxed)) return;
+    fences_are_uneven.store(false, std::memory_order_relaxed);
+    nap(long_enough_ns);
+    std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[uneven]
 }
 
 } // namespace comity::sys

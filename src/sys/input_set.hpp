@@ -9,8 +9,8 @@ namespace comity::sys {
 
 class input_set {
 public:
-    // False: there are no more descriptors. Once; again after close. Its own ones have high numbers, so that what the
-    // program opens gets the numbers that it would get without them.
+    // False: there are no more descriptors, or a sandbox refuses what it needs. Once; again after close. Its own ones
+    // have high numbers, so that what the program opens gets the numbers that it would get without them.
     bool open() noexcept;
     // Also in the child of a fork, which has the parent's ones.
     void close() noexcept;
@@ -25,8 +25,10 @@ public:
     // It is not in the set any more.
     void forget(int fd) noexcept;
     // Fetches reports, the descriptors' numbers. sleep: if there are none, until there are or somebody rings. A number
-    // may mean a descriptor that had it before. -1: the set is broken, since the program has closed its descriptors.
+    // may mean a descriptor that had it before. -1: the set is broken, since the program has closed its descriptors;
+    // refused: since a sandbox that came later refuses the call.
     static constexpr std::size_t most = 64;
+    static constexpr int refused = -2;
     int take(int (&reported)[most], bool sleep) noexcept;
     // The next who sleeps, or one who does, wakes.
     void ring() noexcept;

@@ -1,8 +1,11 @@
 #include "installation.hpp"
 
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -23,24 +26,44 @@ std::vector<std::string> preloaded_names(bool posix) {
     return names;
 }
 
-installation find_installation() {
-    installation found;
+std::string own_path() {
     char path[PATH_MAX];
     const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
-    if (length <= 0 || length == sizeof path) return found;
-    found.program.assign(path, static_cast<std::size_t>(length));
+    if (length > 0 && length < PATH_MAX) return std::string(path, static_cast<std::size_t>(length));
+    const auto *executed = reinterpret_cast<const char *>(::getauxval(AT_EXECFN));
+    if (!executed) return {};
+    if (::realpath(executed, path)) return path;
+    if (*executed == '/') return executed;
+    return ::getcwd(path, sizeof path) ? fmt::format("{}/{}", path, executed) : std::string();
+}
+
+int access_error(const std::string &path, int how) {
+    if (::access(path.c_str(), how) == 0) return 0;
+    const int error = errno;
+    static const bool is_refused = ::access("/", F_OK) != 0;
+    if (!is_refused) return error;
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0) return errno;
+    constexpr mode_t by_any = S_IXUSR | S_IXGRP | S_IXOTH;
+    return how == X_OK && !(file.st_mode & by_any) ? EACCES : 0;
+}
+
+installation find_installation() {
+    installation found;
+    found.program = own_path();
+    if (found.program.empty()) return found;
     std::string prefix = found.program.substr(0, found.program.rfind('/'));
     prefix.resize(prefix.rfind('/') == std::string::npos ? 0 : prefix.rfind('/'));
     for (const char *libraries : {COMITY_LIBRARY_FOLDER, "lib", "lib64"}) {
         const std::string folder = fmt::format("{}/{}/comity", prefix, libraries);
         if (!found.looked_in.empty() && found.looked_in.front() == folder) continue;
         found.looked_in.push_back(folder);
-        if (::access(folder.c_str(), X_OK) != 0) continue;
+        if (access_error(folder, X_OK) != 0) continue;
         found.folder = folder;
         for (const std::string &name : drop_in_names())
-            if (::access(fmt::format("{}/{}", folder, name).c_str(), R_OK) != 0) found.missing.push_back(name);
+            if (access_error(fmt::format("{}/{}", folder, name), R_OK) != 0) found.missing.push_back(name);
         constexpr const char *core = "libcomity_openmp.so"; // the first three need it
-        if (::access(fmt::format("{}/{}", folder, core).c_str(), R_OK) != 0) found.missing.emplace_back(core);
+        if (access_error(fmt::format("{}/{}", folder, core), R_OK) != 0) found.missing.emplace_back(core);
         return found;
     }
     return found;

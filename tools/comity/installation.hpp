@@ -21,4 +21,11 @@ std::vector<std::string> preloaded_names(bool posix);
 
 installation find_installation();
 
+// The file of this program, as /proc tells; without that as it was executed. Empty: neither.
+std::string own_path();
+
+// 0, or why the caller may not do that with the file (F_OK, R_OK, X_OK). Where a sandbox refuses access(2) itself the
+// file's state says as much as it can, and the rest shows when it is read or executed.
+int access_error(const std::string &path, int how);
+
 } // namespace comity::cli

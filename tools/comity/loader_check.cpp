@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "elf_file.hpp"
+#include "installation.hpp"
 
 namespace comity::cli {
 namespace {
@@ -28,7 +29,7 @@ bool is_same_file(const std::string &a, const std::string &b) {
 bool is_ordinary(const program_info &program) {
     const char *library_path = std::getenv("LD_LIBRARY_PATH");
     if ((library_path && *library_path) || program.has_own_library_paths) return false;
-    const auto self = read_elf_head("/proc/self/exe");
+    const auto self = read_elf_head(own_path());
     return self && is_same_file(self->interpreter, program.loader);
 }
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "elf_file.hpp"
+#include "installation.hpp"
 
 namespace comity::cli {
 namespace {
@@ -23,7 +24,7 @@ int check_executable(const std::string &path) {
     struct stat file {};
     if (::stat(path.c_str(), &file) != 0) return errno;
     if (S_ISDIR(file.st_mode)) return EISDIR;
-    return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+    return access_error(path, X_OK);
 }
 
 program_error explain(const std::string &name, const std::string &path, int error) {
@@ -36,7 +37,7 @@ program_error explain(const std::string &name, const std::string &path, int erro
     case EISDIR:
         return {exit_cannot_run, fmt::format("{}: is a folder, not a program", name)};
     case EACCES: {
-        if (::access(path.c_str(), F_OK) != 0)
+        if (access_error(path, F_OK) != 0)
             return {exit_cannot_run, fmt::format("{}: a folder on the way to it may not be entered", name)};
         return {exit_cannot_run,
                 fmt::format("{0}: is not executable; `chmod +x {1}` makes it so, or name its interpreter", name, path)};
@@ -92,7 +93,7 @@ program_error inspect_elf(const std::string &path, const elf_head &head, program
     info.obstacle = find_obstacle(path, head);
     info.loader = head.interpreter;
     info.has_own_library_paths = !head.rpath.empty() || !head.runpath.empty();
-    if (!head.interpreter.empty() && ::access(head.interpreter.c_str(), F_OK) != 0)
+    if (!head.interpreter.empty() && access_error(head.interpreter, F_OK) != 0)
         return {exit_cannot_run,
                 fmt::format("{}: needs the loader {}, which is not here; was it built for another system?", path,
                             head.interpreter)};
@@ -114,10 +115,10 @@ program_error find_program(const std::string &name, std::string &path) {
         path = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
         const int error = check_executable(path);
         if (error == 0) return {};
-        if (seen.empty() && error == EACCES && ::access(path.c_str(), F_OK) == 0) seen = path, why = error;
+        if (seen.empty() && error == EACCES && access_error(path, F_OK) == 0) seen = path, why = error;
     }
     if (!seen.empty()) return explain(seen, seen, why);
-    const bool here = ::access(name.c_str(), F_OK) == 0;
+    const bool here = access_error(name, F_OK) == 0;
     return {exit_not_found, here ? fmt::format("{0}: not found in PATH; did you mean ./{0}?", name)
                                  : fmt::format("{}: not found in PATH; is it installed, and its name right?", name)};
 }
@@ -149,7 +150,7 @@ program_error inspect_program(const std::string &path, program_info &info) {
     info.path = path;
     std::string at = path;
     for (int depth = 0; depth <= most_interpreters; ++depth) {
-        if (::access(at.c_str(), R_OK) != 0) { // may be executed but not looked into
+        if (access_error(at, R_OK) != 0) { // may be executed but not looked into
             info.unreadable = at;
             return {};
         }

@@ -4,6 +4,7 @@
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/sleeping_call.hpp"
 #include "personality/pthread/threads/system_call.hpp"
+#include "sys/refusal.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -31,18 +32,21 @@ namespace {
 
 // ---- Descriptors
 
-COMITY_NEXT_SYMBOL next<int (*)(pollfd *, nfds_t, const timespec *, const sigset_t *)> next_ppoll{"ppoll"};
-
-bool is_nonblocking(int fd) noexcept { return ::fcntl(fd, F_GETFL) & O_NONBLOCK; }
+// Where that is not told it counts as one that blocks: then the call itself decides.
+bool is_nonblocking(int fd) noexcept {
+    const int flags = ::fcntl(fd, F_GETFL);
+    return flags != -1 && (flags & O_NONBLOCK);
+}
+bool tells_whether_nonblocking(int fd) noexcept { return ::fcntl(fd, F_GETFL) != -1; }
 
 } // namespace
 
 bool has_events(int fd, short events) noexcept {
     const sys::errno_kept kept;
     pollfd p{fd, events, 0};
-    const timespec at_once{};
+    timespec at_once{};
     int found = 0;
-    do found = next_ppoll.get()(&p, 1, &at_once, nullptr);
+    do found = poll_in_kernel(&p, 1, &at_once);
     while (found == -1 && errno == EINTR); // a signal is pending, perhaps Comity's own
     return found != 0;
 }
@@ -51,6 +55,7 @@ bool would_sleep(int fd, short events) noexcept {
     if (!current_thread || has_events(fd, events)) return false;
     const sys::errno_kept kept;
     const int flags = ::fcntl(fd, F_GETFL);
+    if (flags == -1) return errno != EBADF;
     return !(flags & O_NONBLOCK) && !(events == POLLIN && (flags & O_ACCMODE) == O_WRONLY);
 }
 
@@ -75,8 +80,8 @@ template <class Number, class Call> auto within_limit_of(Number number, short ev
             begun = sys::now_ns();
         } else if (has_time_limit(fd, events == POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO, given)) {
             pollfd p{fd, events, 0};
-            const timespec limit = time_left(begun + nanoseconds({given.tv_sec, given.tv_usec * 1000}));
-            const int ready = next_ppoll.get()(&p, 1, &limit, nullptr);
+            timespec limit = time_left(begun + nanoseconds({given.tv_sec, given.tv_usec * 1000}));
+            const int ready = poll_in_kernel(&p, 1, &limit);
             if (ready == 0) errno = EAGAIN;
             if (ready <= 0) return -1;
         }
@@ -86,22 +91,29 @@ template <class Number, class Call> auto within_limit_of(Number number, short ev
 
 // What a call is tried with first, where that can be done without sleeping.
 enum class tried { made, would_sleep, not_at_all };
-// On sockets; is_for_all: also on what is none, since the call is for them alone.
+// On sockets; is_for_all: also on what is none, since the call is for them alone. Else it stands for another call,
+// which a sandbox may let through where it refuses this one.
 template <class Call, class Result>
 tried try_on_socket(int fd, Call call, Result &result, bool is_for_all = false) noexcept {
     const int before = errno;
     result = call(fd);
-    if (result == -1 && errno == ENOTSOCK && !is_for_all)
-        return note_kind(fd, core::descriptor::kind_of::unknown, before), tried::not_at_all;
+    if (result == -1 && !is_for_all && (errno == ENOTSOCK || sys::is_refusal(errno))) {
+        using kind_of = core::descriptor::kind_of;
+        return note_kind(fd, errno == ENOTSOCK ? kind_of::unknown : kind_of::polled, before), tried::not_at_all;
+    }
     return result == -1 && errno == EAGAIN ? (errno = before, tried::would_sleep) : tried::made;
 }
-// On pipes and their like; call: SYS_preadv2 or SYS_pwritev2. Older kernels cannot.
+// On pipes and their like; call: SYS_preadv2 or SYS_pwritev2. Older kernels cannot, and a sandbox may refuse it.
 tried try_on_pipe(long call, int fd, const iovec *parts, std::size_t n, ssize_t &result) noexcept {
     constexpr long no_place = -1;
+    static std::atomic<bool> refused[2]; // for all descriptors: to read, to write
+    std::atomic<bool> &is_refused = refused[call == SYS_pwritev2];
     const int before = errno;
-    result = ::syscall(call, fd, parts, n, no_place, no_place, RWF_NOWAIT);
-    if (result == -1 && (errno == EOPNOTSUPP || errno == ENOSYS))
-        return note_not_tried(fd, call == SYS_pwritev2, before), tried::not_at_all;
+    const bool is_tried = !is_refused.load(std::memory_order_relaxed);
+    result = is_tried ? ::syscall(call, fd, parts, n, no_place, no_place, RWF_NOWAIT) : -1;
+    const bool cannot = !is_tried || (result == -1 && sys::is_refusal(errno));
+    if (is_tried && cannot && errno != EOPNOTSUPP) is_refused.store(true, std::memory_order_relaxed);
+    if (cannot) return note_not_tried(fd, call == SYS_pwritev2, before), tried::not_at_all;
     return result == -1 && errno == EAGAIN ? (errno = before, tried::would_sleep) : tried::made;
 }
 
@@ -126,6 +138,7 @@ template <class Attempt, class Result> looked wait_on_harts(called_file &f, cons
     while (input) {
         const tried how = attempt.make(fd, result);
         if (how == tried::made) return deliver_here(), looked::and_made_the_call;
+        if (how == tried::would_sleep && !tells_whether_nonblocking(fd)) return looked::for_nothing;
         if (how == tried::would_sleep && is_nonblocking(fd)) return fail(EAGAIN);
         if (how == tried::not_at_all && !is_polled(fd)) return looked::for_nothing;
         if (how == tried::not_at_all && !would_sleep(fd, POLLIN)) return looked::and_may_read;

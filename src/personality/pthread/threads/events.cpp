@@ -4,6 +4,7 @@
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/sleeping_call.hpp"
 #include "sys/errno_kept.hpp"
+#include "sys/refusal.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -20,6 +21,47 @@ namespace comity::posix {
 namespace {
 
 COMITY_NEXT_SYMBOL next<int (*)(int, epoll_event *, int, int)> next_epoll_wait{"epoll_wait"};
+
+timespec milliseconds(int n) noexcept { return {n / 1000, n % 1000 * 1'000'000L}; }
+// In whole ones, and not too few.
+int milliseconds_of(const timespec &t) noexcept {
+    return static_cast<int>(t.tv_sec * 1000 + (t.tv_nsec + 999'999) / 1'000'000);
+}
+
+// first() makes a call; once that is refused, by the kernel's age or a sandbox, second() does.
+template <class First, class Second> auto make_either(std::atomic<bool> &is_refused, First first, Second second) {
+    const int before = errno;
+    if (!is_refused.load(std::memory_order_relaxed)) {
+        const auto result = first();
+        if (result != -1 || !sys::is_refusal(errno)) return result;
+        is_refused.store(true, std::memory_order_relaxed);
+        errno = before;
+    }
+    return second();
+}
+
+} // namespace
+
+int poll_in_kernel(pollfd *of, nfds_t n, timespec *limit) noexcept {
+    const auto call = [=] { return static_cast<int>(::syscall(SYS_ppoll, of, n, limit, nullptr, sizeof(signal_set))); };
+#ifdef SYS_poll
+    static std::atomic<bool> is_refused{false};
+    return make_either(is_refused, call, [=] {
+        return static_cast<int>(::syscall(SYS_poll, of, n, limit ? milliseconds_of(*limit) : -1));
+    });
+#else
+    return call();
+#endif
+}
+
+int epoll_in_kernel(int fd, epoll_event *events, int n, int milliseconds) {
+    static std::atomic<bool> is_refused{false};
+    return make_either(
+        is_refused, [=] { return next_epoll_wait.get()(fd, events, n, milliseconds); },
+        [=] { return static_cast<int>(::syscall(SYS_epoll_pwait, fd, events, n, milliseconds, nullptr, 0)); });
+}
+
+namespace {
 
 int fail(int error) noexcept {
     errno = error;
@@ -70,10 +112,6 @@ std::optional<int> await_here(std::span<called_file *const> files, std::int64_t 
 }
 
 // ---- poll and select
-
-int poll_in_kernel(pollfd *of, nfds_t n, timespec *limit) noexcept {
-    return static_cast<int>(::syscall(SYS_ppoll, of, n, limit, nullptr, sizeof(signal_set)));
-}
 
 // A poll for nothing but input at a few descriptors, of which the kernel says that there is nothing yet.
 class small_poll {
@@ -151,13 +189,8 @@ int select_for(int n, fd_set *in, fd_set *out, fd_set *other, const timespec *ti
     return await_events(attempt, timeout, mask, end_of(timeout));
 }
 
-timespec milliseconds(int n) noexcept { return {n / 1000, n % 1000 * 1'000'000L}; }
-
-// In whole ones, and not too few.
 int milliseconds_left(std::int64_t end) noexcept {
-    if (end == sys::no_deadline) return -1;
-    const timespec left = time_left(end);
-    return static_cast<int>(left.tv_sec * 1000 + (left.tv_nsec + 999'999) / 1'000'000);
+    return end == sys::no_deadline ? -1 : milliseconds_of(time_left(end));
 }
 
 } // namespace
@@ -206,7 +239,7 @@ static std::optional<int> epoll_here(called_file &file, epoll_event *events, int
     if (!current_thread || habit::makes_call_away(*current_thread)) return {};
     if (comity::core::descriptor *d = file.descriptor()) d->is_epoll.store(true, std::memory_order_relaxed);
     called_file *const files[] = {&file};
-    const auto attempt = [&](timespec *) { return next_epoll_wait.get()(file.number(), events, n, 0); };
+    const auto attempt = [&](timespec *) { return epoll_in_kernel(file.number(), events, n, 0); };
     return await_here(files, end, attempt, true);
 }
 COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout) {
@@ -219,7 +252,7 @@ COMITY_INTERPOSED int epoll_wait(int fd, epoll_event *events, int n, int timeout
     const kernel_input asleep(files);
     return if_it_sleeps(
         [&] { return timeout != 0 && would_sleep(file.number(), POLLIN); },
-        call_that_looks{[&] { return next_epoll_wait.get()(file.number(), events, n, milliseconds_left(end)); },
+        call_that_looks{[&] { return epoll_in_kernel(file.number(), events, n, milliseconds_left(end)); },
                         [&] { return has_events(file.number(), POLLIN); }},
         {after_handler::ends, timeout != 0});
 }
@@ -248,7 +281,7 @@ static int await_epoll(int fd, epoll_event *events, int n, const timespec *timeo
             const int ready = poll_in_kernel(&p, 1, limit);
             const bool is_over = ready > 0 && !(p.revents & POLLIN);
             if (ready <= 0) return ready;
-            const int found = next_epoll_wait.get()(fd, events, n, 0);
+            const int found = epoll_in_kernel(fd, events, n, 0);
             if (found != 0 || is_over) return found; // else somebody else has taken them
         }
     };

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/time.h>
 
 namespace comity::posix {
@@ -133,6 +135,10 @@ private:
     core::descriptor *d_ = nullptr;
     bool is_comitys_ = false;
 };
+
+// The kernel's waits for events, of which a sandbox may refuse one of two that do the same. `limit`, or null: none.
+int poll_in_kernel(pollfd *of, nfds_t n, timespec *limit) noexcept;
+int epoll_in_kernel(int fd, epoll_event *events, int n, int milliseconds);
 
 // What is it, as far as is known? note_kind: it is that, or unknown, and errno is what it was before that was found.
 bool is_socket(int fd) noexcept;

@@ -8,11 +8,13 @@
 #include "sys/high_descriptor.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
+#include "sys/refusal.hpp"
 
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace comity::posix {
@@ -95,6 +97,18 @@ bool open(descriptor &d) noexcept {
     return true;
 }
 
+// By either of two calls, of which a sandbox may refuse one.
+long send(int to, const signalfd_siginfo &record) noexcept {
+    constexpr int at_once = MSG_DONTWAIT | MSG_NOSIGNAL;
+    const long sent = ::syscall(SYS_sendto, to, &record, sizeof record, at_once, nullptr, 0);
+    if (sent >= 0 || !sys::is_refusal(errno)) return sent;
+    iovec part{const_cast<signalfd_siginfo *>(&record), sizeof record};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    return ::syscall(SYS_sendmsg, to, &message, at_once);
+}
+
 int make(signal_set wants, int flags) noexcept {
     descriptor made{.wants = wants};
     if (!open(made)) return -1;
@@ -169,9 +183,7 @@ bool put_into_descriptor(const siginfo_t &info) noexcept {
     for (descriptor &d : all) {
         if (!(d.wants & set_of(info.si_signo))) continue;
         const bool is_there = is_ours(d);
-        const long sent =
-            is_there ? ::syscall(SYS_sendto, d.ours, &record, sizeof record, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0)
-                     : -1;
+        const long sent = is_there ? send(d.ours, record) : -1;
         if ((done = sent > 0)) break;
         if (!is_there || errno != EAGAIN) end(d); // EPIPE: the program has closed it
     }
