@@ -2,8 +2,10 @@
 // own mask for as long as the call takes.
 #include "core/spinlock.hpp"
 #include "personality/pthread/threads/own_mask.hpp"
+#include "personality/pthread/threads/preloaded.hpp"
 #include "personality/pthread/threads/thread.hpp"
 
+#include <climits>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -59,6 +61,27 @@ public:
 private:
     bool is_ours_;
 };
+
+// call(environment), without what the program there could not load. The copy is not from the heap: this may be the
+// child of a fork or a vfork.
+template <class Call> int with_loadable(const char *path, int file, char *const environment[], Call call) {
+    const preloads_for preloads(path, file, environment);
+    if (!preloads.are_changed()) return call(environment);
+    auto **copy = static_cast<char **>(__builtin_alloca(preloads.pointers() * sizeof(char *)));
+    preloads.write(copy, static_cast<char *>(__builtin_alloca(preloads.bytes())));
+    return call(copy);
+}
+template <class Call> int with_loadable_in_path(const char *name, char *const environment[], Call call) {
+    char room[PATH_MAX];
+    return with_loadable(in_path(name, room, sizeof room), -1, environment, call);
+}
+// The same for a shell that the C library starts with the process' own environment, which has no use for them any more.
+void drop_what_shells_cannot_load() {
+    const preloads_for preloads("/bin/sh", -1, environ);
+    if (!preloads.are_changed()) return;
+    const char *left = preloads.value(static_cast<char *>(__builtin_alloca(preloads.bytes())));
+    left ? ::setenv("LD_PRELOAD", left, 1) : ::unsetenv("LD_PRELOAD");
+}
 
 template <class Call> auto replace_program(Call call) {
     const becomes_another here;
@@ -170,15 +193,21 @@ using namespace comity::posix;
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 COMITY_INTERPOSED int execve(const char *path, char *const list[], char *const environment[]) noexcept {
-    return replace_program([=] { return next_execve.get()(path, list, environment); });
+    return with_loadable(path, -1, environment, [=](char *const *loadable) {
+        return replace_program([=] { return next_execve.get()(path, list, loadable); });
+    });
 }
 COMITY_INTERPOSED int execv(const char *path, char *const list[]) noexcept { return execve(path, list, environ); }
 COMITY_INTERPOSED int execvpe(const char *file, char *const list[], char *const environment[]) noexcept {
-    return replace_program([=] { return next_execvpe.get()(file, list, environment); });
+    return with_loadable_in_path(file, environment, [=](char *const *loadable) {
+        return replace_program([=] { return next_execvpe.get()(file, list, loadable); });
+    });
 }
 COMITY_INTERPOSED int execvp(const char *file, char *const list[]) noexcept { return execvpe(file, list, environ); }
 COMITY_INTERPOSED int fexecve(int fd, char *const list[], char *const environment[]) noexcept {
-    return replace_program([=] { return next_fexecve.get()(fd, list, environment); });
+    return with_loadable(nullptr, fd, environment, [=](char *const *loadable) {
+        return replace_program([=] { return next_fexecve.get()(fd, list, loadable); });
+    });
 }
 COMITY_INTERPOSED int execl(const char *path, const char *first, ...) noexcept {
     std::va_list more;
@@ -205,18 +234,24 @@ COMITY_INTERPOSED int execle(const char *path, const char *first, ...) noexcept 
 
 COMITY_INTERPOSED int posix_spawn(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions,
                                   const posix_spawnattr_t *a, char *const list[], char *const environment[]) {
-    return with_own_mask([=] { return next_spawn.get()(child, path, actions, a, list, environment); });
+    return with_loadable(path, -1, environment, [=](char *const *loadable) {
+        return with_own_mask([=] { return next_spawn.get()(child, path, actions, a, list, loadable); });
+    });
 }
 COMITY_INTERPOSED int posix_spawnp(pid_t *child, const char *file, const posix_spawn_file_actions_t *actions,
                                    const posix_spawnattr_t *a, char *const list[], char *const environment[]) {
-    return with_own_mask([=] { return next_spawnp.get()(child, file, actions, a, list, environment); });
+    return with_loadable_in_path(file, environment, [=](char *const *loadable) {
+        return with_own_mask([=] { return next_spawnp.get()(child, file, actions, a, list, loadable); });
+    });
 }
 COMITY_INTERPOSED int system(const char *command) {
+    drop_what_shells_cannot_load();
     receiver *r = receiver_here();
     if (!r) return next_system.get()(command);
     return command ? run_in_shell(*r, command) : run_in_shell(*r, "exit 0") == 0;
 }
 COMITY_INTERPOSED std::FILE *popen(const char *command, const char *type) {
+    drop_what_shells_cannot_load();
     return with_own_mask([=] { return next_popen.get()(command, type); });
 }
 
