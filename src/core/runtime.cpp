@@ -22,6 +22,7 @@
 #include "sys/options.hpp"
 #include "sys/process.hpp"
 #include "sys/signals.hpp"
+#include "sys/thread_maker.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -142,6 +143,7 @@ void parent_after_fork() {
 }
 void child_after_fork() {
     starting.unlock();
+    sys::forget_thread_maker();
     timers_after_fork();
     input_after_fork(true);
     if (!started.load(std::memory_order_relaxed)) return;
@@ -232,6 +234,8 @@ void ensure_started() noexcept {
     if (!started.load(std::memory_order_acquire)) // acquire[started]
         first_use.run(start);
 }
+
+bool has_started() noexcept { return started.load(std::memory_order_relaxed); }
 
 std::uint64_t spin_ticks() noexcept { return spin.load(std::memory_order_relaxed); }
 std::uint64_t idle_spin_ticks() noexcept { return idle_spin.load(std::memory_order_relaxed); }

@@ -11,6 +11,7 @@ namespace comity::core {
 
 // Starts Comity if it has not started. Any thread; never fails: with nothing to be had it is one hart.
 COMITY_SHARED void ensure_started() noexcept;
+COMITY_SHARED bool has_started() noexcept; // stale at once
 
 // The calling thread's carrier; a thread that Comity never saw becomes an adopted carrier without a hart. Without
 // memory for that, or for Comity's start, the process ends, or the result is null: a later call may find some.

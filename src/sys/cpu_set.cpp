@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/c_library.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/process.hpp"
 #include "sys/text_file.hpp"
@@ -52,9 +53,13 @@ bool get_thread_cpus(int thread_id, cpu_set &set) noexcept {
     return ::syscall(SYS_sched_getaffinity, thread_id, sizeof set, set.data()) > 0;
 }
 
+// Past a preloaded one, to which it would be the program that binds the thread.
+static constinit own_function<long (*)(long, ...)> own_syscall{"syscall"};
+[[gnu::constructor]] static void find_early() noexcept { own_syscall.find(); }
+
 int set_thread_cpus(int thread_id, const cpu_set &set) noexcept {
     const errno_kept keep;
-    return ::syscall(SYS_sched_setaffinity, thread_id, sizeof set, set.data()) == 0 ? 0 : errno;
+    return own_syscall.find()(SYS_sched_setaffinity, thread_id, sizeof set, set.data()) == 0 ? 0 : errno;
 }
 
 const cpu_set &process_cpus() noexcept {

@@ -22,6 +22,7 @@
 #include "sys/message.hpp"
 #include "sys/signals.hpp"
 #include "sys/text_file.hpp"
+#include "sys/thread_maker.hpp"
 
 // Since glibc 2.35; <sys/rseq.h> is missing before.
 extern "C" {
@@ -83,16 +84,27 @@ template <class Set> int start(pthread_t &thread, thread_function function, void
     int error = set(&attributes);
     if (error == 0) error = real_create()(&thread, &attributes, function, argument);
     ::pthread_attr_destroy(&attributes);
+    if (error == 0) own_kernel_threads.fetch_add(1, std::memory_order_relaxed);
     return error;
 }
 
+// It has no kernel state of its maker's.
 template <class Set> int start_detached(thread_function function, void *argument, Set set) noexcept {
     const signals_blocked blocked;
-    pthread_t thread{};
-    return start(thread, function, argument, [set](pthread_attr_t *attributes) {
-        ::pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
-        return set(attributes);
-    });
+    struct {
+        thread_function function;
+        void *argument;
+        Set set;
+    } what{function, argument, set};
+    const auto make = [](void *argument) {
+        const auto &w = *static_cast<decltype(what) *>(argument);
+        pthread_t thread{};
+        return start(thread, w.function, w.argument, [&w](pthread_attr_t *attributes) {
+            ::pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
+            return w.set(attributes);
+        });
+    };
+    return make_without_state(make, &what);
 }
 
 // Sets the stack between the two addresses.
@@ -137,14 +149,26 @@ int send_kernel_thread(joinable_thread thread, const cpu_set &set) noexcept {
 void join_kernel_thread(joinable_thread thread) noexcept {
     const uncancelled here;
     real_join()(static_cast<pthread_t>(thread), nullptr);
+    own_kernel_threads.fetch_sub(1, std::memory_order_relaxed);
 }
 
 int start_bare_kernel_thread(void *stack_top, std::uintptr_t base, int (*function)(void *), void *argument) noexcept {
-    constexpr int as_threads = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+    struct {
+        void *stack_top;
+        std::uintptr_t base;
+        int (*function)(void *);
+        void *argument;
+    } what{stack_top, base, function, argument};
+    const auto make = [](void *argument) {
+        constexpr int as_threads = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+        const auto &w = *static_cast<decltype(what) *>(argument);
+        const int id =
+            ::clone(w.function, w.stack_top, as_threads | CLONE_SETTLS, w.argument, nullptr, w.base, nullptr);
+        return id >= 0 ? id : -errno;
+    };
     const errno_kept kept;
     const signals_blocked blocked;
-    const int id = ::clone(function, stack_top, as_threads | CLONE_SETTLS, argument, nullptr, base, nullptr);
-    return id >= 0 ? id : -errno;
+    return make_without_state(make, &what);
 }
 
 void *robust_list() noexcept {

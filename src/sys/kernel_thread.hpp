@@ -14,8 +14,9 @@ class cpu_set;
 using thread_function = void *(*)(void *);
 
 // Starts a detached kernel thread with all signals blocked except those of faults. One that will run the program's code
-// sets a mask itself (mask_of_carriers); its maker's may be a handler's. stack_size 0 is the C library's default. Any
-// thread, not in a signal handler. Returns 0 or an error number: EAGAIN when a limit on threads or memory is reached.
+// sets a mask itself (mask_of_carriers); its maker's may be a handler's. It inherits no kernel state of the caller's
+// own (thread_maker.hpp). stack_size 0 is the C library's default. Any thread, not in a signal handler. Returns 0 or an
+// error number: EAGAIN when a limit on threads or memory is reached.
 COMITY_SHARED int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept;
 
 // The same on [bottom, top), where its thread-local storage lies too. The memory stays the caller's, for as long as the
@@ -26,8 +27,9 @@ int start_kernel_thread_within(void *bottom, void *top, thread_function function
 using joinable_thread = std::uintptr_t;
 
 // Starts a joinable kernel thread on [bottom, top), where its thread-local storage lies too, with all signals blocked
-// except those of faults. The memory stays the caller's: the C library neither frees nor reuses it, not even in the
-// child of a fork. Returns 0 or an error number: EAGAIN when a limit is reached, EINVAL when the memory is too small.
+// except those of faults; it inherits the caller's kernel state. The memory stays the caller's: the C library neither
+// frees nor reuses it, not even in the child of a fork. Returns 0 or an error number: EAGAIN when a limit is reached,
+// EINVAL when the memory is too small.
 int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,
                            joinable_thread &thread) noexcept;
 // Binds it to one CPU. Returns 0 or an error number: EINVAL when it may not run there, or the number is above 1023,
@@ -42,8 +44,8 @@ void join_kernel_thread(joinable_thread thread) noexcept;
 // storage of it is lent, none of this touches that (errno is the caller's own).
 
 // Starts a bare kernel thread of which the C library knows nothing, on the stack that ends at `stack_top`, with the
-// thread-local storage at `base`, and the caller's mask with all blocked that start_kernel_thread_on blocks. Returns
-// its id, or an error number below 0.
+// thread-local storage at `base`, and the caller's mask with all blocked that start_kernel_thread_on blocks; without
+// kernel state of the caller's own. Returns its id, or an error number below 0.
 int start_bare_kernel_thread(void *stack_top, std::uintptr_t base, int (*function)(void *), void *argument) noexcept;
 // The list of robust mutexes that the kernel looks through when the calling kernel thread ends; null: none.
 void *robust_list() noexcept;

@@ -27,12 +27,13 @@ struct tls_block {
     sys::stack_memory stack; // the mapping around it, for reports of overflow
     int kernel_id = 0;       // who runs on it, as its own gettid says; a glibc block: 0
     tls_provider provider = tls_provider::none;
-    bool forked = false;      // the process is a fork made on this block: the C library counts on it for ever
-    bool used = false;        // a thread of the program has run on it: the next one renews the variables
-    bool used_up = false;     // not for another context: its kernel thread is to end with the one that it has
-    bool id_was_told = false; // its kernel_id, to the program: another context is not to have that soon
-    unsigned generation = 0;  // how many forks away from the first process it was made
-    void *reserved = nullptr; // the provider's
+    bool forked = false;       // the process is a fork made on this block: the C library counts on it for ever
+    bool used = false;         // a thread of the program has run on it: the next one renews the variables
+    bool used_up = false;      // not for another context: its kernel thread is to end with the one that it has
+    unsigned kernel_state = 0; // what its kernel thread has of its own (kernel_state.hpp); by who runs on it
+    bool id_was_told = false;  // its kernel_id, to the program: another context is not to have that soon
+    unsigned generation = 0;   // how many forks away from the first process it was made
+    void *reserved = nullptr;  // the provider's
     // CPU time in ns ("CPU time": ../README.md): on harts, of those that have run on it; written by the carrier that
     // runs one. What was told of it. What the donor's kernel thread has used, as of when it last slept, unless it has
     // run since: who runs on it.

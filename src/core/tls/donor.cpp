@@ -21,6 +21,7 @@
 #include "sys/options.hpp"
 #include "sys/process.hpp"
 #include "sys/signals.hpp"
+#include "sys/thread_maker.hpp"
 
 namespace comity::core {
 namespace {
@@ -140,7 +141,8 @@ std::size_t room_below_donor() noexcept {
 void *donor_main(void *argument) {
     auto *d = static_cast<donor *>(argument);
     sys::name_kernel_thread("comity-donor");
-    run_anywhere(); // a promoted context is bound to no hart's CPUs while it has none
+    sys::kernel_state_here = d->kernel_state;
+    if (d->kernel_state == 0) run_anywhere(); // a promoted context is bound to no hart's CPUs while it has none
     d->base = tls_base();
     // A C++ library that was loaded late takes memory for a thread's first use of this. Whoever needs it later may have
     // been stopped within the allocator, with its lock.
@@ -186,15 +188,15 @@ void await_idle(donor *d) noexcept {
 // woken on another core, and may share that with another hart for milliseconds.)
 void await_start(donor *d) noexcept {
     constexpr int yields = 100;
-    const bool sent = sys::send_kernel_thread(d->thread, sys::current_cpu()) == 0;
+    const bool sent = d->kernel_state == 0 && sys::send_kernel_thread(d->thread, sys::current_cpu()) == 0;
     for (int i = 0; i < yields && !is_at_rest(d->word.load(std::memory_order_relaxed)); ++i) sys::yield_kernel_thread();
     if (sent) let_run_anywhere(d->thread); // one that is away has no kernel thread
     await_idle(d);
 }
 
-// Else the place is taken all the same.
-bool can_be_away() noexcept {
-    if (!tls_sanitized && find_glibc_layout()) return true;
+// Else the place is taken all the same. What its kernel thread has of its own another one would not have.
+bool can_be_away(unsigned kernel_state) noexcept {
+    if (!tls_sanitized && kernel_state == 0 && find_glibc_layout()) return true;
     sleepers.fetch_add(1, std::memory_order_relaxed);
     return false;
 }
@@ -247,7 +249,8 @@ tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
     d->stack_bottom = carved.stack.bottom;
     d->provider = tls_provider::donor;
     d->generation = process_generation();
-    d->on_call = !take_place(sleepers) && can_be_away();
+    d->kernel_state = sys::kernel_state_here; // which the new kernel thread inherits
+    d->on_call = !take_place(sleepers) && can_be_away(d->kernel_state);
     error = start(d);
     if (error != 0) {
         if (!d->on_call) sleepers.fetch_sub(1, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include "core/chaos.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
+#include "core/tls/block.hpp"
 #include "model/spmd/standstills.hpp"
 #include "model/spmd/team_impl.hpp"
 #include "model/spmd/watch.hpp"
@@ -69,8 +70,16 @@ standstills known_standstills;
 
 } // namespace
 
-bool team::would_stand_still(const void *code, unsigned ranks) noexcept {
-    if (!known_standstills.may_know() || !known_standstills.expects(code, ranks)) return false;
+// A rank with kernel state of its own keeps the kernel thread that has it: from then on no hart runs its region's
+// ranks.
+void team::note_state(const member *m) noexcept {
+    if (m->c->tls->kernel_state != 0) has_states_ = true;
+}
+
+bool team::runs_on_threads(const void *code, unsigned ranks, region_kind kind) noexcept {
+    const bool stands_still =
+        kind == region_kind::cooperative && known_standstills.may_know() && known_standstills.expects(code, ranks);
+    if (!stands_still && !has_states_) return false;
     for (unsigned i = 1; i < ranks; ++i)
         if (!core::promotable(members_[i]->c) || !core::prepare_promotion(members_[i]->c)) return false;
     return true;
@@ -166,6 +175,8 @@ void team::await_promoted(unsigned ranks) noexcept {
         while (!core::promotion_over(m->c)) sys::yield_kernel_thread();
         m->promoted = false;
     }
+    has_states_ = false;
+    for (unsigned i = 1; i < capacity; ++i) note_state(members_[i]);
 }
 
 // The end of a promoted rank, on the kernel thread's own stack.

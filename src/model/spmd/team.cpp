@@ -11,6 +11,7 @@
 #include "sys/cache.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/thread_maker.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -98,6 +99,7 @@ unsigned team::grow(unsigned ranks) noexcept {
             break;
         }
         m->c->local = m;
+        note_state(m);
         members_[capacity++] = m;
     }
     return capacity;
@@ -117,7 +119,7 @@ void team::run(body_fn body, void *arg, unsigned ranks, region_kind kind, const 
     const int reported = most > 1 && is_outermost() ? static_cast<int>(most) : 0;
     if (reported) report(reported);
     unfinished_.store(ranks - 1, std::memory_order_relaxed);
-    const bool on_threads = kind == region_kind::cooperative && would_stand_still(known_as, ranks);
+    const bool on_threads = runs_on_threads(known_as, ranks, kind);
     if (on_threads) {
         promote_all(ranks);
     } else {
@@ -571,8 +573,10 @@ team *prepare(unsigned ranks) noexcept {
     context *c = core::current_context();
     team *around = c ? innermost_running(c) : nullptr;
     if (c && !around) come_to_outermost(c);
+    const bool is_apart = sys::kernel_state_here != 0; // its ranks are kernel threads that inherit
+    if (is_apart && !c) c = core::adopt()->current;
     // In the middle of a region without a hart: promoted or displaced.
-    const bool without = c && !c->on->carried && (around || core::is_promoted(c));
+    const bool without = c && !c->on->carried && (around || is_apart || core::is_promoted(c));
     if (!without) c = core::enter_comity()->current;
     const carrier *k = c->on;
     team **at = around ? &around->deeper : reinterpret_cast<team **>(&c->hot);
@@ -640,6 +644,7 @@ unsigned busy_harts() noexcept {
 }
 
 unsigned claim_harts() noexcept {
+    if (sys::kernel_state_here != 0) return base().hart_count(); // it has none, and none of them works for it
     carrier *k = core::adopt_if_possible();
     if (!k) return 1;
     const bool outside =

@@ -263,6 +263,7 @@ public:
     std::atomic<std::uint32_t> pace_[slot::codes];
     std::uint32_t hand_over_ = 0;
     std::atomic<bool> any_promoted_{false};        // in this region
+    bool has_states_ = false;                      // some member has kernel state of its own; the master's
     std::atomic<std::uint64_t> stood_still_at_{0}; // ticks: the watch's last look that found it nearly so
     // How often ranks of a nested team do not give way to the master, and how often they did not the last time: it was
     // in vain. By who opens a barrier.
@@ -299,7 +300,9 @@ private:
     static void note_promotion(member *m) noexcept; // prepared
     static void place_promoted(const member *m) noexcept;
     void await_promoted(unsigned ranks) noexcept;
-    bool would_stand_still(const void *code, unsigned ranks) noexcept;
+    void note_state(const member *m) noexcept;
+    // Are all ranks but the master's promoted from the begin?
+    bool runs_on_threads(const void *code, unsigned ranks, region_kind kind) noexcept;
     void promote_all(unsigned ranks) noexcept;
     void note_standstill(const void *code, unsigned ranks) noexcept;
     std::uint64_t progress() const noexcept;

@@ -2,6 +2,7 @@
 // all its life, that of the kernel thread which lends it its storage, wherever it runs. When it has ended, that storage
 // rests (thread/cache.cpp) if the program has asked for the number.
 #include "personality/pthread/cpu_clocks.hpp"
+#include "personality/pthread/threads/kernel_state.hpp"
 #include "personality/pthread/threads/system_call.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -106,20 +107,21 @@ COMITY_INTERPOSED long comity_syscall(long number, long a, long b, long c, long 
 #if defined(__x86_64__)
 // By hand: the last argument is on the stack, and if there are fewer it is a variable of the caller's, which others may
 // change meanwhile. Compilers read it and write it back.
-static_assert(SYS_gettid == 186 && SYS_tkill == 200 && SYS_tgkill == 234 && SYS_futex == 202);
 static_assert(FUTEX_WAIT == 0 && FUTEX_WAIT_BITSET == 9 &&
               FUTEX_CMD_MASK == ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME));
+static_assert(comity_kinds_of_calls::numbers == 512 && comity_is_by_id == 1 && comity_may_wait_at_word == 2);
 __attribute__((naked)) long comity_syscall(long, long, long, long, long, long, long) {
-    asm("cmpq $186, %rdi\n\t"
-        "je comity_call_by_id\n\t"
-        "cmpq $200, %rdi\n\t"
-        "je comity_call_by_id\n\t"
-        "cmpq $234, %rdi\n\t"
-        "je comity_call_by_id\n\t"
-        "cmpq $202, %rdi\n\t"
-        "je 2f\n"
+    asm("cmpq $511, %rdi\n\t"
+        "ja 1f\n\t"
+        "leaq comity_call_kinds(%rip), %rax\n\t"
+        "movzbl (%rax,%rdi), %eax\n\t"
+        "testl %eax, %eax\n\t"
+        "jne 2f\n"
         "1: jmpq *comity_other_calls(%rip)\n"
-        "2: movl %edx, %eax\n\t"
+        "2: cmpl $2, %eax\n\t"
+        "jb comity_call_by_id\n\t"
+        "ja comity_state_call\n\t"
+        "movl %edx, %eax\n\t"
         "andl $0x7f, %eax\n\t"
         "je 3f\n\t" // FUTEX_WAIT
         "cmpl $9, %eax\n\t"
@@ -129,9 +131,12 @@ __attribute__((naked)) long comity_syscall(long, long, long, long, long, long, l
 }
 #else
 long comity_syscall(long number, long a, long b, long c, long d, long e, long f) {
-    if (number == SYS_gettid || number == SYS_tgkill || number == SYS_tkill) return comity_call_by_id(number, a, b, c);
+    const unsigned char kind =
+        number >= 0 && number < comity_kinds_of_calls::numbers ? comity_call_kinds.of[number] : 0;
+    if (kind == comity_is_by_id) return comity_call_by_id(number, a, b, c);
+    if (kind == comity_may_change_state) return comity_state_call(number, a, b, c, d, e);
     const long command = b & FUTEX_CMD_MASK;
-    if (number == SYS_futex && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET))
+    if (kind == comity_may_wait_at_word && (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET))
         return comity_wait_at_word(number, a, b, c, reinterpret_cast<const timespec *>(d), f);
     return __atomic_load_n(&comity_other_calls, __ATOMIC_RELAXED)(number, a, b, c, d, e, f);
 }

@@ -1,6 +1,7 @@
 // What a thread is asked and told: its name, its attributes.
 #include "core/carrier.hpp"
-#include "core/promotion.hpp"
+#include "core/kernel_state.hpp"
+#include "personality/pthread/threads/kernel_state.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
 #include "sys/cpu_set.hpp"
@@ -12,17 +13,16 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
-#include <utility>
 
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace comity::posix {
 
 namespace {
 
-COMITY_NEXT_SYMBOL next<int (*)(pid_t, std::size_t, const cpu_set_t *)> next_own_affinity{"sched_setaffinity"};
 COMITY_NEXT_SYMBOL next<int (*)(int, unsigned long, unsigned long, unsigned long, unsigned long)> next_prctl{"prctl"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, const char *)> next_setname{"pthread_setname_np"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, char *, std::size_t)> next_getname{"pthread_getname_np"};
@@ -82,7 +82,7 @@ COMITY_INTERPOSED int pthread_getname_np(pthread_t t, char *name, std::size_t si
     return 0;
 }
 
-// The names of a thread by the kernel's call; all else is the kernel thread's.
+// The names of a thread by the kernel's call; all else is the kernel thread's, which may have to be its own.
 COMITY_INTERPOSED int prctl(int what, ...) {
     va_list rest;
     va_start(rest, what);
@@ -100,7 +100,7 @@ COMITY_INTERPOSED int prctl(int what, ...) {
         copy_cut(reinterpret_cast<char *>(given[0]), name_of(*own), sizeof own->name);
         return 0;
     }
-    return next_prctl.get()(what, given[0], given[1], given[2], given[3]);
+    return change_by_call(SYS_prctl, next_prctl.get(), what, given[0], given[1], given[2], given[3]);
 }
 
 // Where it runs. One that is not bound runs on any hart, wherever that is when it is asked for another thread.
@@ -139,99 +139,53 @@ COMITY_INTERPOSED int pthread_getattr_np(pthread_t t, pthread_attr_t *a) noexcep
 
 namespace comity::posix {
 
+void note_kernel_state() noexcept {
+    thread *t = current_thread;
+    if (!t) return;
+    const bool has_some = core::own_kernel_state() != 0;
+    t->kernel_thread.store(has_some ? sys::kernel_thread_id() : 0, std::memory_order_relaxed);
+    if (!has_some && !t->ending) come_home();
+}
+
+void leave_kernel_state(thread &t) noexcept {
+    t.kernel_thread.store(0, std::memory_order_relaxed);
+    come_home(); // with the state: what has to be made for that is not to inherit
+    core::end_kernel_state(core::own_kernel_state());
+}
+
 namespace {
 
-bool is_real_time(int policy) noexcept { return policy == SCHED_FIFO || policy == SCHED_RR; }
-
-// Has the calling thread go on on a kernel thread of its own, and set something there, by set(): 0 or -1 with errno. It
-// stays there for as long as that holds.
-template <class Set> int set_on_own_kernel_thread(thread &t, const char *function, Set set) noexcept {
-    const sys::errno_kept kept;
-    (void)leave_hart();
-    if (!core::is_promoted(core::current_context())) {
-        static std::atomic<bool> said{false};
-        cannot(said, function, "there is no kernel thread for it, which that needs");
-        return EPERM;
-    }
-    if (set() == 0) {
-        t.kernel_thread.store(sys::kernel_thread_id(), std::memory_order_relaxed);
-        return 0;
-    }
-    const int error = errno;
-    come_home();
-    return error;
+// By another thread: only where it has a kernel thread to itself.
+int set_policy_of(const thread &t, int policy, const sched_param *p) noexcept {
+    const comity::sys::errno_kept kept;
+    const int id = t.kernel_thread.load(std::memory_order_relaxed);
+    if (id != 0) return sched_setscheduler(id, policy, p) == 0 ? 0 : errno;
+    if (policy == SCHED_OTHER) return 0;
+    static std::atomic<bool> said{false};
+    cannot(said, "pthread_setschedparam",
+           "only the thread itself can go on on a kernel thread of its own, which a policy needs, or come back (or ask "
+           "for it in the attributes)");
+    return EPERM;
 }
 
-int set_own_policy(thread &t, int policy, const sched_param &p) noexcept {
-    return set_on_own_kernel_thread(t, "pthread_setschedparam", [&] { return sched_setscheduler(0, policy, &p); });
-}
-
-// Those are the thread's no more; it comes back to the harts when it waits next, unless its policy is one for real
-// time.
-void leave_own_cpus(thread &t) noexcept {
-    if (!std::exchange(t.has_own_cpus, false)) return;
-    (void)sys::set_thread_cpus(0, sys::process_cpus());
-    if (!is_real_time(sched_getscheduler(0))) t.kernel_thread.store(0, std::memory_order_relaxed);
-}
-
-// All that the process may use?
-bool are_all(std::size_t size, const cpu_set_t *cpus) noexcept {
-    const sys::cpu_set &process = sys::process_cpus();
-    for (int i = 0; i < CPU_SETSIZE; ++i)
-        if (process.has(i) && !(static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus))) return false;
-    return true;
-}
-
-int set_own_cpus(thread &t, std::size_t size, const cpu_set_t *cpus) noexcept {
-    if (are_all(size, cpus)) return leave_own_cpus(t), 0;
-    const int error =
-        set_on_own_kernel_thread(t, "pthread_setaffinity_np", [=] { return next_own_affinity.get()(0, size, cpus); });
-    if (error == 0) t.has_own_cpus = true;
-    return error;
+// What pthread_set... say of the calling thread, which may be one of the C library's: by(0 for it), a system call.
+template <class By> int set_of_caller(By by) noexcept {
+    const comity::sys::errno_kept kept;
+    return by() == 0 ? 0 : errno;
 }
 
 } // namespace
-
-void leave_real_time(thread &t) noexcept {
-    if (t.kernel_thread.load(std::memory_order_relaxed) == 0) return;
-    const sys::errno_kept kept;
-    const sched_param none{};
-    (void)sched_setscheduler(0, SCHED_OTHER, &none);
-    leave_own_cpus(t);
-    t.kernel_thread.store(0, std::memory_order_relaxed);
-}
 
 } // namespace comity::posix
 
 COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched_param *p) noexcept {
     thread *own = thread_of(t);
-    if (!own) {
-        const int error = next_setschedparam.get()(t, policy, p);
-        if (error == 0 && is_real_time(policy)) note_real_time();
-        return error;
-    }
-    if (has_ended(own)) return ESRCH;
-    if (p->sched_priority < sched_get_priority_min(policy) || p->sched_priority > sched_get_priority_max(policy))
+    if (own && has_ended(own)) return ESRCH;
+    if (own &&
+        (p->sched_priority < sched_get_priority_min(policy) || p->sched_priority > sched_get_priority_max(policy)))
         return EINVAL;
-    const int id = own->kernel_thread.load(std::memory_order_relaxed);
-    if (own == current_thread && is_real_time(policy)) return set_own_policy(*own, policy, *p);
-    if (own == current_thread && id != 0) {
-        const comity::sys::errno_kept kept;
-        if (own->has_own_cpus) return sched_setscheduler(0, policy, p) == 0 ? 0 : errno;
-        leave_real_time(*own);
-        come_home();
-        return 0;
-    }
-    if (id != 0 && is_real_time(policy)) {
-        const comity::sys::errno_kept kept;
-        return sched_setscheduler(id, policy, p) == 0 ? 0 : errno;
-    }
-    if (policy == SCHED_OTHER && (id == 0 || sched_getscheduler(id) == SCHED_OTHER)) return 0;
-    static std::atomic<bool> said{false};
-    cannot(said, "pthread_setschedparam",
-           "only the thread itself can go on on a kernel thread of its own, which a real-time policy needs, or come "
-           "back (or ask for it in the attributes)");
-    return EPERM;
+    if (t == pthread_self()) return set_of_caller([=] { return sched_setscheduler(0, policy, p); });
+    return own ? set_policy_of(*own, policy, p) : next_setschedparam.get()(t, policy, p);
 }
 
 COMITY_INTERPOSED int pthread_getschedparam(pthread_t t, int *policy, sched_param *p) noexcept {
@@ -250,37 +204,28 @@ COMITY_INTERPOSED int pthread_getschedparam(pthread_t t, int *policy, sched_para
 
 COMITY_INTERPOSED int pthread_setschedprio(pthread_t t, int priority) noexcept {
     const thread *own = thread_of(t);
+    sched_param p{};
+    p.sched_priority = priority;
+    if (t == pthread_self()) return set_of_caller([&] { return sched_setparam(0, &p); });
     if (!own) return next_setschedprio.get()(t, priority);
     if (has_ended(own)) return ESRCH;
-    if (const int id = own->kernel_thread.load(std::memory_order_relaxed)) {
-        const comity::sys::errno_kept kept;
-        sched_param p{};
-        p.sched_priority = priority;
-        return sched_setparam(id, &p) == 0 ? 0 : errno;
-    }
+    if (const int id = own->kernel_thread.load(std::memory_order_relaxed))
+        return set_of_caller([&] { return sched_setparam(id, &p); });
     return priority == 0 ? 0 : EINVAL; // the range of SCHED_OTHER
 }
 
 COMITY_INTERPOSED int pthread_setaffinity_np(pthread_t t, std::size_t size, const cpu_set_t *cpus) noexcept {
-    thread *own = thread_of(t);
+    const thread *own = thread_of(t);
+    if (t == pthread_self()) return set_of_caller([=] { return sched_setaffinity(0, size, cpus); });
     if (!own) return next_setaffinity.get()(t, size, cpus);
     if (has_ended(own)) return ESRCH;
-    const comity::sys::errno_kept kept;
-    if (own == current_thread) return sched_setaffinity(0, size, cpus) == 0 ? 0 : errno;
-    if (are_all(size, cpus)) return 0;
+    if (const int id = own->kernel_thread.load(std::memory_order_relaxed))
+        return set_of_caller([=] { return sched_setaffinity(id, size, cpus); });
+    if (have_all_cpus(size, cpus)) return 0;
     static std::atomic<bool> said{false};
     return cannot(
         said, "pthread_setaffinity_np",
         "another thread that runs already cannot be bound (ask for it in the attributes, or it binds itself)");
-}
-
-COMITY_INTERPOSED int sched_setaffinity(pid_t id, std::size_t size, const cpu_set_t *cpus) noexcept {
-    thread *own = current_thread;
-    const bool is_own = own && (id == 0 || id == gettid());
-    if (!is_own || own->stays || in_vforked_child() || comity::core::is_settled())
-        return next_own_affinity.get()(id, size, cpus);
-    const int error = set_own_cpus(*own, size, cpus);
-    return error == 0 ? 0 : (errno = error, -1);
 }
 
 COMITY_INTERPOSED int pthread_getaffinity_np(pthread_t t, std::size_t size, cpu_set_t *cpus) noexcept {

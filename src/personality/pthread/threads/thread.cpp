@@ -6,6 +6,7 @@
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
 #include "personality/pthread/threads/charge.hpp"
+#include "personality/pthread/threads/kernel_state.hpp"
 #include "personality/pthread/threads/own_mask.hpp"
 #include "sys/float_modes.hpp"
 #include "sys/loaded_objects.hpp"
@@ -110,6 +111,7 @@ void give_back_memory(thread *t) noexcept {
 // What a thread of Comity's can be given; else it gets a kernel thread, by the C library.
 struct wishes {
     bool detached = false, own_kernel_thread = false;
+    unsigned kernel_state = 0; // that it has from its begin: its creator's, and what its attributes ask for
     std::size_t stack_size = 0, guard_size = 0; // 0: nothing is said
     bool mask_given = false;                    // else the creator's
     signal_set mask = 0;
@@ -117,13 +119,6 @@ struct wishes {
 
 // Has the program changed the attributes that a thread has when it is created without?
 std::atomic<bool> default_changed{false};
-
-std::atomic<bool> real_time_was_given{false};
-bool inherits_real_time() noexcept {
-    if (current_thread || !real_time_was_given.load(std::memory_order_relaxed)) return false;
-    const int policy = sched_getscheduler(0);
-    return policy == SCHED_FIFO || policy == SCHED_RR;
-}
 
 wishes wishes_in(const pthread_attr_t *a) noexcept {
     wishes w;
@@ -134,11 +129,11 @@ wishes wishes_in(const pthread_attr_t *a) noexcept {
     sched_param p{};
     if (is_explicit && pthread_attr_getschedpolicy(a, &policy) == 0 && pthread_attr_getschedparam(a, &p) == 0 &&
         (policy != SCHED_OTHER || p.sched_priority != 0)) // such a priority the C library refuses
-        w.own_kernel_thread = true;
-    if (!is_explicit && inherits_real_time()) w.own_kernel_thread = true;
+        w.kernel_state |= core::kernel_state::policy;
     cpu_set_t cpus, all;
     std::memset(&all, 0xff, sizeof all);
-    if (pthread_attr_getaffinity_np(a, sizeof cpus, &cpus) == 0 && !CPU_EQUAL(&cpus, &all)) w.own_kernel_thread = true;
+    if (pthread_attr_getaffinity_np(a, sizeof cpus, &cpus) == 0 && !CPU_EQUAL(&cpus, &all))
+        w.kernel_state |= core::kernel_state::cpus;
     void *bottom = nullptr;
     std::size_t size = 0;
     const bool stack_given =
@@ -157,16 +152,19 @@ wishes wishes_in(const pthread_attr_t *a) noexcept {
     return w;
 }
 
-wishes wishes_of(const pthread_attr_t *a) noexcept {
+wishes wishes_by(const pthread_attr_t *a) noexcept {
     if (a) return wishes_in(a);
     pthread_attr_t changed;
-    if (!default_changed.load(std::memory_order_relaxed) || pthread_getattr_default_np(&changed) != 0) {
-        wishes w;
-        w.own_kernel_thread = inherits_real_time();
-        return w;
-    }
+    if (!default_changed.load(std::memory_order_relaxed) || pthread_getattr_default_np(&changed) != 0) return {};
     const wishes w = wishes_in(&changed);
     (void)pthread_attr_destroy(&changed);
+    return w;
+}
+
+wishes wishes_of(const pthread_attr_t *a) noexcept {
+    wishes w = wishes_by(a);
+    w.kernel_state |= core::own_kernel_state();
+    w.own_kernel_thread = w.own_kernel_thread || w.kernel_state != 0;
     return w;
 }
 
@@ -396,8 +394,6 @@ thread *thread_on(const core::context *c) noexcept {
 
 bool has_go() noexcept { return go_is_there.load(std::memory_order_relaxed); }
 
-void note_real_time() noexcept { real_time_was_given.store(true, std::memory_order_relaxed); }
-
 bool visit_threads(bool (*visit)(thread &, void *), void *argument) noexcept {
     memory_lock.lock();
     thread *first = range.load(std::memory_order_relaxed), *end = first + made;
@@ -440,8 +436,7 @@ void finish(thread *t) noexcept {
     if (t->id_was_told) core::current_context()->tls->id_was_told = true;
     t->in_program = false; // it is not displaced from here on
     close_receiver(t->signals);
-    leave_real_time(*t);
-    come_home();
+    leave_kernel_state(*t);
     count_living(-1); // it may be the end of the process
     current_thread = nullptr;
     const bool stays = t->stays;
@@ -487,7 +482,7 @@ COMITY_INTERPOSED int pthread_create(pthread_t *out, const pthread_attr_t *a, vo
         say_once(said_kernel, in_go ? "in a process with Go's runtime threads are the C library's"
                                     : "a thread's attributes ask for a kernel thread of its own, by the C library");
         const own_mask given_on;
-        return next_create.get()(out, a, fn, arg);
+        return create_with_state(next_create.get(), w.kernel_state, out, a, fn, arg);
     }
     say_once(said_ours, "threads run on Comity's harts");
     thread *t = take_memory();

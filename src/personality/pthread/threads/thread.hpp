@@ -35,7 +35,6 @@ struct threads_own {
     bool is_known_owner = false; // of mutexes, by its kernel thread's id
     bool id_was_told = false;    // to the program
     bool slice_is_over = false;  // it was found where it could not go: it does in a call that it makes in a loop
-    bool has_own_cpus = false;   // it has bound itself, and so a kernel thread to itself
     bool stays = false;          // it has forked this process, as whose first thread it stays until the end
     sleeping_habit habit;
     std::size_t stack_size = 0; // written before stack_bottom
@@ -53,8 +52,7 @@ struct alignas(64) thread : threads_own {
 
     std::atomic<std::uint32_t> state{0};
     std::atomic<thread *> joins{nullptr}; // whose end it waits for
-    // The kernel thread that it has to itself, while it has a policy for real time or CPUs of its own; 0: none. Written
-    // by itself.
+    // The kernel thread that it has to itself, while it has kernel state of its own; 0: none. Written by itself.
     std::atomic<int> kernel_thread{0};
     std::atomic<int> id{0};                    // what gettid says; 0: what the kernel does. Written by itself
     std::atomic<std::int64_t> cpu_base{0};     // what its storage had used before it started (core/cpu_time.hpp)
@@ -98,9 +96,6 @@ void begin_cpu_time(thread &t, core::context *c) noexcept;
 
 // The one whose function a context of the scheduler's executes, or null.
 thread *thread_on(const core::context *c) noexcept;
-
-// A kernel thread of the program's has been given a policy for real time, which threads that it creates inherit.
-void note_real_time() noexcept;
 
 // Go's runtime schedules by itself on the threads that it creates and on those that call into it, and asks the kernel
 // past the C library: for signal stacks, masks and futexes, which are the kernel thread's. So in a process that has it
@@ -174,8 +169,8 @@ bool leave_hart() noexcept;
 void give_way_to_threads() noexcept;
 // A thread that has done so, or was made to by the watch, comes back to the harts. May switch.
 void come_home() noexcept;
-// The calling thread has no policy for real time, and no CPUs of its own, any more; it comes back when it does so next.
-void leave_real_time(thread &t) noexcept;
+// The calling thread, which ends, leaves its kernel state with the kernel thread and comes back to the harts.
+void leave_kernel_state(thread &t) noexcept;
 // The first thread has ended, and the process ends with the others.
 [[noreturn]] void end_with_others();
 // The program's first thread leaves: when all others have ended, so does the process. Who joins it has its result.

@@ -1,0 +1,76 @@
+#include "sys/thread_maker.hpp"
+
+#include "sys/futex.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/signals.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace comity::sys {
+
+__thread unsigned kernel_state_here __attribute__((tls_model("initial-exec"), visibility("hidden"))) = 0;
+std::atomic<unsigned> own_kernel_threads{0};
+
+namespace {
+
+// On the stack of the thread that waits for it.
+struct order {
+    int (*make)(void *argument);
+    void *argument;
+    std::uint64_t mask;
+    int result;
+    std::atomic<std::uint32_t> done;
+};
+
+std::atomic<bool> has_maker{false};
+std::atomic<order *> ordered{nullptr};    // null: the next order may be put there
+std::atomic<std::uint32_t> orders_put{0}; // the maker sleeps while it is as it was at the last look
+
+void serve(order &o) noexcept {
+    const std::uint64_t own = exchange_mask(o.mask);
+    o.result = o.make(o.argument);
+    (void)exchange_mask(own);
+    o.done.store(1, std::memory_order_release); // release[thread-made]; the order may be gone from here on
+    futex_wake(o.done);
+}
+
+[[noreturn]] void *make_in_turn(void *) {
+    name_kernel_thread("comity-maker");
+    for (;;) {
+        const std::uint32_t seen = orders_put.load(std::memory_order_acquire); // acquire[thread-order]
+        if (order *o = ordered.exchange(nullptr, std::memory_order_acquire))
+            serve(*o); // acquire[thread-order]
+        else
+            (void)futex_wait(orders_put, seen);
+    }
+}
+
+} // namespace
+
+void keep_thread_maker() noexcept {
+    constexpr std::size_t stack = std::size_t{128} << 10;
+    if (has_maker.exchange(true, std::memory_order_relaxed)) return;
+    const signals_blocked blocked; // in the new one
+    if (start_kernel_thread(make_in_turn, nullptr, stack) != 0) has_maker.store(false, std::memory_order_relaxed);
+}
+
+int make_without_state(int (*make)(void *argument), void *argument) noexcept {
+    if (kernel_state_here == 0 || !has_maker.load(std::memory_order_relaxed)) return make(argument);
+    order o{make, argument, blocked_signals(), 0, {0}};
+    for (order *none = nullptr; !ordered.compare_exchange_weak(none, &o, std::memory_order_release); none = nullptr)
+        yield_kernel_thread();                          // release[thread-order]
+    orders_put.fetch_add(1, std::memory_order_release); // release[thread-order]
+    futex_wake(orders_put);
+    while (o.done.load(std::memory_order_acquire) == 0) (void)futex_wait(o.done, 0); // acquire[thread-made]
+    return o.result;
+}
+
+void forget_thread_maker() noexcept {
+    has_maker.store(false, std::memory_order_relaxed);
+    ordered.store(nullptr, std::memory_order_relaxed);
+    own_kernel_threads.store(0, std::memory_order_relaxed);
+    kernel_state_here = 0;
+}
+
+} // namespace comity::sys
