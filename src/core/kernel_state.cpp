@@ -5,8 +5,13 @@
 #include "core/displacement.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
+#include "core/timer.hpp"
 #include "core/tls/block.hpp"
+#include "sys/futex.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/thread_maker.hpp"
+
+#include <cstdint>
 
 namespace comity::core {
 
@@ -24,7 +29,7 @@ bool leave_harts() noexcept {
     carrier *k = current_carrier();
     if (c->home != k) return false;
     drop_kept_hart(k);
-    return !c->tls || keep_kernel_thread(c->tls);
+    return !is_promoted(c) || keep_kernel_thread(c->tls);
 }
 
 // On a context with storage of its own that goes with the state: its kernel thread is nobody else's later on.
@@ -37,11 +42,12 @@ void note_state(unsigned what) noexcept {
     if (what != 0) block->used_up = true;
 }
 
+bool is_only_one() noexcept { return sys::number_of_kernel_threads() == 1; }
+
 // All that Comity makes later inherits it. Not so CPUs and policies once it has started: it knows by then which CPUs
 // are its own, and spins on them.
 bool is_the_process(unsigned what) noexcept {
-    if (what == kernel_state::other) return sys::own_kernel_threads.load(std::memory_order_relaxed) == 0;
-    return what == kernel_state::cpus && !has_started();
+    return (what == kernel_state::other || (what == kernel_state::cpus && !has_started())) && is_only_one();
 }
 
 } // namespace
@@ -61,6 +67,19 @@ bool begin_kernel_state(unsigned what) noexcept {
 void end_kernel_state(unsigned what) noexcept {
     if (sys::kernel_state_here & what) note_state(sys::kernel_state_here & ~what);
 }
+
+bool can_be_alone(unsigned others) noexcept {
+    return sys::number_of_kernel_threads() == 1 + others + (are_timers_there() ? 1 : 0);
+}
+
+void be_alone() noexcept {
+    constexpr int looks = 1000;
+    constexpr std::int64_t between_ns = 100'000;
+    end_timers_thread();
+    for (int i = 0; i < looks && !is_only_one(); ++i) sys::nap(between_ns); // to the kernel they end a little later
+}
+
+void end_being_alone() noexcept { start_timers_again(); }
 
 void prepare_kernel_state() noexcept { sys::keep_thread_maker(); }
 

@@ -76,6 +76,7 @@ constexpr std::size_t stack_size = std::size_t{256} << 10;
 
 enum class thread_state : std::uint8_t { none, starting, there };
 std::atomic<thread_state> state{thread_state::none}; // by whoever starts it; none: also in a forked child
+std::atomic<bool> is_to_end{false};                  // the thread; it says that it has by the state
 
 spinlock lock;
 timer_heap heap;                    // under lock
@@ -120,6 +121,11 @@ void *timers_main(void *) {
         std::uint32_t rung = 0;
         while (serve(next, rung)) chaos_point();
         note_asleep();
+        if (is_to_end.load(std::memory_order_relaxed)) {
+            is_to_end.store(false, std::memory_order_relaxed);
+            state.store(thread_state::none, std::memory_order_release); // release[timers-start]
+            return nullptr;
+        }
         static_cast<void>(sys::futex_wait(bell, rung, next));
         note_awake();
     }
@@ -206,6 +212,22 @@ bool arm(timer &t) noexcept {
     if (ring) sys::futex_wake(bell);
     return true;
 }
+
+bool are_timers_there() noexcept { return state.load(std::memory_order_relaxed) == thread_state::there; }
+
+void end_timers_thread() noexcept {
+    if (!are_timers_there()) return;
+    is_to_end.store(true, std::memory_order_relaxed);
+    bell.fetch_add(1, std::memory_order_relaxed);
+    sys::futex_wake(bell);
+    while (state.load(std::memory_order_acquire) != thread_state::none) // acquire[timers-start]
+        sys::yield_kernel_thread();
+    lock.lock();
+    sleeps_until = awake; // who arms starts it again
+    lock.unlock();
+}
+
+void start_timers_again() noexcept { start_again(); }
 
 bool is_armed_in_child(const timer &t) noexcept { return is_held.load(std::memory_order_relaxed) && t.queued; }
 

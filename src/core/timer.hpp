@@ -48,6 +48,12 @@ private:
 // deadline on. Any thread.
 COMITY_SHARED void hold_timers_in_forks() noexcept;
 
+// The timers' thread ends until the next deadline comes, or until it is started again; as long as nobody else can set
+// one: the process has no other thread at work.
+bool are_timers_there() noexcept;
+void end_timers_thread() noexcept;
+void start_timers_again() noexcept;
+
 // In the child of a fork: is the timer, which was armed in the parent, still so? Until the timers' thread is there.
 COMITY_SHARED bool is_armed_in_child(const timer &t) noexcept;
 

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -84,7 +85,6 @@ template <class Set> int start(pthread_t &thread, thread_function function, void
     int error = set(&attributes);
     if (error == 0) error = real_create()(&thread, &attributes, function, argument);
     ::pthread_attr_destroy(&attributes);
-    if (error == 0) own_kernel_threads.fetch_add(1, std::memory_order_relaxed);
     return error;
 }
 
@@ -149,7 +149,6 @@ int send_kernel_thread(joinable_thread thread, const cpu_set &set) noexcept {
 void join_kernel_thread(joinable_thread thread) noexcept {
     const uncancelled here;
     real_join()(static_cast<pthread_t>(thread), nullptr);
-    own_kernel_threads.fetch_sub(1, std::memory_order_relaxed);
 }
 
 int start_bare_kernel_thread(void *stack_top, std::uintptr_t base, int (*function)(void *), void *argument) noexcept {
@@ -277,6 +276,13 @@ std::int64_t thread_cpu_ns(int id) noexcept {
     // time.
     const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(id) << 3) | 6U);
     return cpu_clock_ns(clock);
+}
+
+unsigned number_of_kernel_threads() noexcept {
+    const errno_kept kept;
+    struct stat task {};
+    // A folder for each, which the kernel counts as links, beside the two of every folder.
+    return ::stat("/proc/self/task", &task) == 0 && task.st_nlink > 2 ? static_cast<unsigned>(task.st_nlink - 2) : 0;
 }
 
 // The state's letter follows the name, which is in parentheses and may contain some.

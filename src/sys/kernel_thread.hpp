@@ -91,6 +91,9 @@ bool is_runnable(int id) noexcept;
 // Sends a signal to a thread of this process, as tgkill. Any thread.
 void signal_kernel_thread(int id, int signal) noexcept;
 
+// How many kernel threads the process has, whoever made them; 0 where /proc does not say. Any thread.
+unsigned number_of_kernel_threads() noexcept;
+
 // Gives the rest of the time slice to another kernel thread: sched_yield past every drop-in.
 COMITY_SHARED void yield_kernel_thread() noexcept;
 

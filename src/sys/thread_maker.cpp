@@ -4,13 +4,13 @@
 #include "sys/kernel_thread.hpp"
 #include "sys/signals.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace comity::sys {
 
 __thread unsigned kernel_state_here __attribute__((tls_model("initial-exec"), visibility("hidden"))) = 0;
-std::atomic<unsigned> own_kernel_threads{0};
 
 namespace {
 
@@ -69,7 +69,6 @@ int make_without_state(int (*make)(void *argument), void *argument) noexcept {
 void forget_thread_maker() noexcept {
     has_maker.store(false, std::memory_order_relaxed);
     ordered.store(nullptr, std::memory_order_relaxed);
-    own_kernel_threads.store(0, std::memory_order_relaxed);
     kernel_state_here = 0;
 }
 

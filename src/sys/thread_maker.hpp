@@ -5,16 +5,11 @@
 
 #include "sys/shared.hpp"
 
-#include <atomic>
-
 namespace comity::sys {
 
 // What the calling kernel thread has of its own: bits of core::kernel_state; 0: nothing. Comity's own kernel threads
 // have none, but for donors that such a thread has made.
 extern __thread unsigned kernel_state_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-// How many kernel threads of Comity's this process has; one that ends by itself still counts.
-extern std::atomic<unsigned> own_kernel_threads;
 
 // Makes the maker, unless it is there: from a kernel thread that has no state of its own yet. Any thread.
 void keep_thread_maker() noexcept;

@@ -103,8 +103,9 @@ std::unique_ptr<topology> read(const hwloc &h, const cpu_set &allowed) noexcept 
     std::unique_ptr<topology> result;
     // What is not needed and takes time; an older library refuses flags that it does not know.
 #if HWLOC_API_VERSION >= 0x20800
-    h.set_flags(t,
-                HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS);
+    // And it would bind the calling thread to each CPU in turn.
+    h.set_flags(t, HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS |
+                       HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
     if (h.read(t) == 0) result = convert(h, t, allowed);
     h.destroy(t);

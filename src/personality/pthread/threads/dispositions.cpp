@@ -45,6 +45,7 @@ constexpr unsigned most_arrivals = 128;
 arrival arrivals[most_arrivals];
 std::atomic<std::uint32_t> bell{0};
 std::atomic<bool> router_runs{false};
+std::atomic<bool> router_is_to_end{false}; // the router takes it back when it ends
 
 void ring() noexcept {
     bell.fetch_add(1, std::memory_order_release); // release[posix-router]
@@ -168,6 +169,10 @@ void *route(void *) {
     std::int64_t pause = shortest;
     for (std::uint32_t seen = bell.load(std::memory_order_acquire);;) { // acquire[posix-router]
         take_arrivals();
+        if (router_is_to_end.load(std::memory_order_relaxed)) {
+            router_is_to_end.store(false, std::memory_order_release); // release[posix-router-ends]
+            return nullptr;
+        }
         leave_to_anybody_after(patience);
         const bool stays = serve_descriptors(), somebody = rouse_somebody(), any = rouse_listed() || somebody || stays;
         const std::uint32_t now = bell.load(std::memory_order_acquire); // acquire[posix-router]
@@ -224,6 +229,20 @@ void start_router() noexcept {
 }
 
 } // namespace
+
+bool is_router_there() noexcept { return router_runs.load(std::memory_order_relaxed); }
+
+void end_router() noexcept {
+    router_is_to_end.store(true, std::memory_order_relaxed);
+    ring();
+    while (router_is_to_end.load(std::memory_order_acquire)) sys::yield_kernel_thread(); // acquire[posix-router-ends]
+    router_runs.store(false, std::memory_order_relaxed);
+}
+
+void begin_router() noexcept {
+    start_router();
+    ring(); // for what has come meanwhile
+}
 
 bool is_routed(int signal) noexcept {
     switch (signal) {

@@ -2,6 +2,7 @@
 // make them. Not here: those by which the C library changes all threads (credentials.cpp), and files in /proc.
 #include "personality/pthread/threads/kernel_state.hpp"
 
+#include "core/carrier.hpp"
 #include "core/runtime.hpp"
 #include "personality/pthread/threads/object.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -10,6 +11,7 @@
 #include "sys/message.hpp"
 #include "sys/own_memory.hpp"
 
+#include <cstring>
 #include <new>
 
 #include <linux/capability.h>
@@ -43,8 +45,27 @@ COMITY_NEXT_SYMBOL next<system_call> next_system_call{"syscall"};
 
 bool is_caller(long id) noexcept { return id == 0 || id == sys::kernel_thread_id() || id == ::gettid(); }
 
-bool are_all(const call_arguments &a) noexcept {
-    return have_all_cpus(static_cast<std::size_t>(a[1]), reinterpret_cast<const cpu_set_t *>(a[2]));
+// Where the calling thread ran before it bound itself.
+__thread cpu_set_t cpus_before __attribute__((tls_model("initial-exec")));
+
+bool notes_cpus(const call_arguments &) noexcept {
+    if (core::own_kernel_state() & kinds::cpus) return true;
+    const bool has_hart = core::current_carrier() && core::current_carrier()->carried;
+    if (has_hart) // which may be bound
+        std::memcpy(&cpus_before, sys::process_cpus().data(), sizeof cpus_before);
+    else if (::sched_getaffinity(0, sizeof cpus_before, &cpus_before) != 0)
+        CPU_ZERO(&cpus_before);
+    return true;
+}
+
+bool are_as_before(const call_arguments &a) noexcept {
+    const auto size = static_cast<std::size_t>(a[1]);
+    const auto *cpus = reinterpret_cast<const cpu_set_t *>(a[2]);
+    if (have_all_cpus(size, cpus)) return true;
+    bool same = cpus != nullptr;
+    for (int i = 0; same && i < CPU_SETSIZE; ++i)
+        same = !CPU_ISSET(i, &cpus_before) == !(static_cast<std::size_t>(i) < size * 8 && CPU_ISSET_S(i, size, cpus));
+    return same;
 }
 
 bool is_other_nice(const call_arguments &a) noexcept {
@@ -52,6 +73,8 @@ bool is_other_nice(const call_arguments &a) noexcept {
     errno = 0;
     return a[0] == PRIO_PROCESS && (::getpriority(PRIO_PROCESS, 0) != a[2] || errno != 0);
 }
+
+bool is_usual() noexcept { return ::sched_getscheduler(0) == SCHED_OTHER; }
 
 // Options of prctl that set what belongs to a thread, by their numbers: older headers do not have them all.
 bool sets_own(const call_arguments &a) noexcept {
@@ -118,12 +141,14 @@ struct known_call {
 
 constexpr known_call known_calls[] = {
     {SYS_setpriority, kinds::other, is_other_nice, 1},
-    {SYS_sched_setscheduler, kinds::policy, nullptr, 0,
-     [](const call_arguments &a) noexcept { return a[1] == SCHED_OTHER; }},
-    {SYS_sched_setparam, kinds::policy,
-     [](const call_arguments &) noexcept { return ::sched_getscheduler(0) != SCHED_OTHER; }, 0},
+    {SYS_sched_setscheduler, kinds::policy,
+     [](const call_arguments &a) noexcept { return a[1] != SCHED_OTHER || !is_usual(); }, 0,
+     [](const call_arguments &a) noexcept {
+         return a[1] == SCHED_OTHER && (core::own_kernel_state() & kinds::policy) != 0;
+     }},
+    {SYS_sched_setparam, kinds::policy, [](const call_arguments &) noexcept { return !is_usual(); }, 0},
     {SYS_sched_setattr, kinds::policy | kinds::other, nullptr, 0},
-    {SYS_sched_setaffinity, kinds::cpus, nullptr, 0, are_all},
+    {SYS_sched_setaffinity, kinds::cpus, notes_cpus, 0, are_as_before},
     {SYS_ioprio_set, kinds::other, [](const call_arguments &a) noexcept { return a[0] == 1; }, 1},
     {SYS_prctl, kinds::other, sets_own},
     {SYS_seccomp, kinds::other, filters_own},
@@ -225,6 +250,12 @@ int create_with_state(create_function create, unsigned what, pthread_t *out, con
     return error;
 }
 
+bool wants_one_thread(long number, const call_arguments &a) noexcept {
+    constexpr long for_one = CLONE_NEWUSER | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
+    return number == SYS_setns || (number == SYS_unshare && (a[0] & for_one) != 0);
+}
+bool is_for_one_alone(long number) noexcept { return number == SYS_unshare; } // setns only for some namespaces
+
 void refuse_change() noexcept {
     static std::atomic<bool> said{false};
     if (!said.exchange(true, std::memory_order_relaxed))
@@ -243,11 +274,10 @@ constexpr comity_kinds_of_calls comity_call_kinds = make_kinds();
 
 long comity_state_call(long number, long a, long b, long c, long d, long e) {
     call_arguments arguments{a, b, c, d, e, 0};
-    const state_change change = change_by(number, arguments);
     const auto call = [&] {
         return next_system_call.get()(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], 0);
     };
-    return change_state(change, -1L, call, [](long result) { return result == -1; });
+    return change_by_number<long>(number, arguments, call);
 }
 }
 

@@ -34,6 +34,12 @@ bool have_all_cpus(std::size_t size, const cpu_set_t *cpus) noexcept;
 
 // The calling thread's state is what it has now. One of each preload object's.
 void note_kernel_state() noexcept;
+// For a call that the kernel makes only for a process of one kernel thread: Comity's own ones end, if there are no
+// others but such as only wait for something to happen; false: there are, and nothing has changed. begin_helpers makes
+// them again. One of each preload object's.
+bool end_helpers() noexcept;
+void begin_helpers() noexcept;
+
 // It cannot leave its hart: errno is EAGAIN.
 void refuse_change() noexcept;
 
@@ -71,16 +77,30 @@ using create_function = int (*)(pthread_t *, const pthread_attr_t *, thread_func
 int create_with_state(create_function create, unsigned what, pthread_t *out, const pthread_attr_t *a,
                       thread_function fn, void *arg) noexcept;
 
+// The same for a call by its number; one that the kernel makes only in a process of one kernel thread is made in one,
+// if there are no others but helpers.
+bool wants_one_thread(long number, const call_arguments &arguments) noexcept;
+bool is_for_one_alone(long number) noexcept; // of these
+template <class Result, class Call>
+Result change_by_number(long number, call_arguments &arguments, Call call) noexcept {
+    const state_change change = change_by(number, arguments);
+    const bool wants_one = change && wants_one_thread(number, arguments), is_alone = wants_one && end_helpers();
+    if (wants_one && !is_alone && is_for_one_alone(number)) return call(); // the kernel says what is wrong
+    const Result result = change_state(change, Result{-1}, call, [](Result r) { return r == -1; });
+    const sys::errno_kept kept;
+    if (is_alone) begin_helpers();
+    return result;
+}
+
 // The same as change_state for a function of the C library's that makes a system call with these arguments and returns
 // -1 for an error.
 template <class... Arguments> int change_by_call(long number, int (*next)(Arguments...), Arguments... given) noexcept {
     call_arguments words{word_of(given)...};
-    const state_change change = change_by(number, words);
     const auto call = [&] {
         return [&]<std::size_t... I>(std::index_sequence<I...>) { return next(from_word<Arguments>(words[I])...); }
         (std::index_sequence_for<Arguments...>{});
     };
-    return change_state(change, -1, call, [](int result) { return result == -1; });
+    return change_by_number<int>(number, words, call);
 }
 
 } // namespace comity::posix

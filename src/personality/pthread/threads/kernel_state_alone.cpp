@@ -29,6 +29,13 @@ template <class By> int set_of_caller(By by) noexcept {
 
 void note_kernel_state() noexcept {}
 
+bool end_helpers() noexcept {
+    if (!core::can_be_alone(0)) return false;
+    core::be_alone();
+    return true;
+}
+void begin_helpers() noexcept { core::end_being_alone(); }
+
 } // namespace comity::posix
 
 using namespace comity::posix;

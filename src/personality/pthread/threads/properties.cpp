@@ -147,7 +147,28 @@ void note_kernel_state() noexcept {
     if (!has_some && !t->ending) come_home();
 }
 
+// The router's part in it.
+static bool had_router = false; // by the only thread
+
+bool end_helpers() noexcept {
+    const bool router = is_router_there();
+    if (!core::can_be_alone(router ? 1 : 0)) return false;
+    if (router) end_router();
+    had_router = router;
+    core::be_alone();
+    return true;
+}
+
+void begin_helpers() noexcept {
+    core::end_being_alone();
+    if (had_router) begin_router();
+}
+
 void leave_kernel_state(thread &t) noexcept {
+    const sys::errno_kept kept;
+    const sched_param none{};
+    // Its kernel thread is waited for.
+    if (core::own_kernel_state() & core::kernel_state::policy) (void)sched_setscheduler(0, SCHED_OTHER, &none);
     t.kernel_thread.store(0, std::memory_order_relaxed);
     come_home(); // with the state: what has to be made for that is not to inherit
     core::end_kernel_state(core::own_kernel_state());
