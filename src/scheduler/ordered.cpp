@@ -3,6 +3,7 @@
 #include "core/base.hpp"
 #include "scheduler/policy/descent.hpp"
 #include "scheduler/work_stealing.hpp"
+#include "sys/kernel_thread.hpp"
 
 namespace comity::scheduler {
 
@@ -298,7 +299,10 @@ void work_stealing::around_fork(core::fork_stage stage, const carrier *k) noexce
         spare_lock_.lock();
         return children_.before_fork();
     }
-    if (stage == core::fork_stage::child) searchers_.store(0, std::memory_order_relaxed);
+    if (stage == core::fork_stage::child) {
+        searchers_.store(0, std::memory_order_relaxed);
+        if (watched_in != 0) watched_in = sys::process_id();
+    }
     children_.after_fork();
     spare_lock_.unlock();
 }

@@ -5,6 +5,7 @@
 #include "core/timer.hpp"
 #include "scheduler/work_stealing.hpp"
 #include "sys/clock.hpp"
+#include "sys/kernel_thread.hpp"
 #include "sys/message.hpp"
 #include "sys/process.hpp"
 
@@ -34,10 +35,14 @@ void look_in(std::int64_t ns) noexcept {
 }
 
 void look(core::timer *) noexcept {
-    bool waits = false;
+    bool waits = false, over = true;
+    const int here = sys::process_id();
     scopes_lock.lock();
-    for (work_stealing *s = scopes; s && !waits; s = s->next_watched) waits = s->has_waiting();
-    const bool over = !scopes;
+    for (work_stealing *s = scopes; s && !waits; s = s->next_watched) {
+        if (s->watched_in != here) continue;
+        over = false;
+        waits = s->has_waiting();
+    }
     if (over) watching.store(false, std::memory_order_relaxed);
     scopes_lock.unlock();
     if (over) return;
@@ -61,7 +66,7 @@ __attribute__((constructor)) void watch_forks() noexcept {
 
 void watch_scope(work_stealing *s) noexcept {
     scopes_lock.lock();
-    s->is_watched = true;
+    s->watched_in = sys::process_id();
     s->next_watched = scopes;
     s->previous_watched = nullptr;
     if (scopes) scopes->previous_watched = s;
@@ -73,7 +78,7 @@ void watch_scope(work_stealing *s) noexcept {
 }
 
 void forget_scope(work_stealing *s) noexcept {
-    if (!s->is_watched) return;
+    if (s->watched_in == 0) return;
     scopes_lock.lock();
     (s->previous_watched ? s->previous_watched->next_watched : scopes) = s->next_watched;
     if (s->next_watched) s->next_watched->previous_watched = s->previous_watched;

@@ -9,7 +9,7 @@ class work_stealing;
 // The scheduler's links in the watch's list.
 struct watched_scope {
     work_stealing *next_watched = nullptr, *previous_watched = nullptr;
-    bool is_watched = false;
+    int watched_in = 0; // the process; 0: it is not watched. In the child of a fork the forking thread's alone are
 };
 
 // Opened by a kernel thread's own computation, in a process with one hart: looked at until forget_scope, which returns

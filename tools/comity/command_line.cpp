@@ -99,9 +99,9 @@ void add_bench(CLI::App &app, bench_options &given) {
         ->add_option(
             "SUITE", given.suite,
             "threads; posix (programs of POSIX threads); of OpenMP nested, omptasks, ompsync (constructs), npb (NAS "
-            "kernels), fftw or figures (of the thesis); from one core to all scaling-threads, scaling-openmp, "
+            "kernels), fftw or figures (of the thesis); servers; from one core to all scaling-threads, scaling-openmp, "
             "scaling-posix; or all. Without it: threads.")
-        ->check(CLI::IsMember({"threads", "posix", "nested", "omptasks", "ompsync", "npb", "fftw", "figures",
+        ->check(CLI::IsMember({"threads", "posix", "nested", "omptasks", "ompsync", "npb", "fftw", "figures", "servers",
                                "scaling-threads", "scaling-openmp", "scaling-posix", "all"}))
         ->option_text(" ");
     bench->add_flag("--list", given.list, "List the rows with what Comity has promised of each, and stop.");

@@ -43,7 +43,7 @@ _comity() {
         --json) COMPREPLY=($(compgen -f -- "$word")) ;;
         --only | --contenders | --repeats | --patience) ;;
         *)
-            COMPREPLY=($(compgen -W 'threads posix nested omptasks ompsync npb fftw figures scaling-threads scaling-openmp scaling-posix all --list --quick --only --contenders --repeats --patience --json --progress --strict --help' \
+            COMPREPLY=($(compgen -W 'threads posix nested omptasks ompsync npb fftw figures servers scaling-threads scaling-openmp scaling-posix all --list --quick --only --contenders --repeats --patience --json --progress --strict --help' \
                 -- "$word"))
             ;;
         esac

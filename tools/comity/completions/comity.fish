@@ -22,7 +22,7 @@ complete -c comity -n '__fish_seen_subcommand_from doctor' -l pid -xa '(__fish_c
 complete -c comity -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSON'
 complete -c comity -n '__fish_seen_subcommand_from doctor' -xa '(__fish_complete_command)'
 complete -c comity -n '__fish_seen_subcommand_from options' -l markdown -d 'As docs/configuration.md'
-complete -c comity -n '__fish_seen_subcommand_from bench' -f -a 'threads posix nested omptasks ompsync npb fftw figures scaling-threads scaling-openmp scaling-posix all'
+complete -c comity -n '__fish_seen_subcommand_from bench' -f -a 'threads posix nested omptasks ompsync npb fftw figures servers scaling-threads scaling-openmp scaling-posix all'
 complete -c comity -n '__fish_seen_subcommand_from bench' -l list -d 'List the rows and what was promised'
 complete -c comity -n '__fish_seen_subcommand_from bench' -l quick -d 'Three short runs of each'
 complete -c comity -n '__fish_seen_subcommand_from bench' -l only -x -d 'Rows whose name contains a text'
