@@ -66,7 +66,9 @@ def execute(program: Path, arguments: list[str], prefix: list[str], unsupported:
 
 def last_line(output: str) -> str:
     lines = [line for line in output.splitlines() if not line.startswith("comity: ")]
-    return lines[-1][:120] if lines else "says so"
+    if not lines:
+        return "says so"
+    return re.sub(r"^.*?\S*/(?=conformance/)", "", lines[-1])[:120]  # without the folder of this machine
 
 
 def comity_run(comity: Path) -> list[str]:
