@@ -2,6 +2,7 @@
 // other, throw, and use each construct of OpenMP. Whatever the settings, each deed ends, and does what it should.
 // ./calls SEED THREADS [STATUS]
 #include "../integration/openmp/check.h"
+#include "chance.hpp"
 
 #include <array>
 #include <atomic>
@@ -35,26 +36,6 @@ namespace {
     abort();
 }
 #define NEED(what) (static_cast<bool>(what) ? void() : give_up(#what))
-
-class chance {
-public:
-    explicit chance(unsigned seed) : state_(seed) {}
-    unsigned below(unsigned n) { return next() % n; }
-    chance other(unsigned n) const { return chance(state_ + n * 7919); } // of a rank or a thread
-
-private:
-    unsigned next() {
-        state_ = state_ * 1664525 + 1013904223;
-        return state_ >> 8;
-    }
-    unsigned state_;
-};
-
-void compute_us(unsigned us) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
-    while (std::chrono::steady_clock::now() < until) {
-    }
-}
 
 void pause(chance &by) {
     switch (by.below(6)) {

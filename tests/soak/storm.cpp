@@ -3,6 +3,7 @@
 // Whatever the settings, each deed does what it should, and the process ends with STATUS.
 // ./storm SEED THREADS STATUS
 #include "../integration/openmp/check.h"
+#include "chance.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,26 +30,6 @@
 #include <unistd.h>
 
 namespace {
-
-class chance {
-public:
-    explicit chance(unsigned seed) : state_(seed) {}
-    unsigned below(unsigned n) { return next() % n; }
-    chance other(unsigned n) const { return chance(state_ + n * 7919); } // of a rank or a thread
-
-private:
-    unsigned next() {
-        state_ = state_ * 1664525 + 1013904223;
-        return state_ >> 8;
-    }
-    unsigned state_;
-};
-
-void compute_us(unsigned us) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(us);
-    while (std::chrono::steady_clock::now() < until) {
-    }
-}
 
 void pause(chance &by) {
     switch (by.below(4)) {
