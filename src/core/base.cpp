@@ -7,7 +7,9 @@
 #include "sys/message.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
+#include <utility>
 
 namespace comity::core {
 
@@ -278,7 +280,8 @@ void base_scheduler::keep_spare_worker() noexcept {
     if (spare_worker_.load(std::memory_order_relaxed) || no_more_workers_.load(std::memory_order_relaxed)) return;
     bool all_have = true;
     for (unsigned i = 0; i < count_; ++i) all_have = all_have && harts_[i].worker.load(std::memory_order_relaxed);
-    if (!all_have) spare_worker_.store(make_worker(nullptr), std::memory_order_release); // release[spare-worker]
+    int error = 0;
+    if (!all_have) spare_worker_.store(make_worker(nullptr, error), std::memory_order_release); // release[spare-worker]
 }
 
 bool base_scheduler::is_sure_of_a_worker() noexcept {
@@ -291,11 +294,12 @@ bool base_scheduler::is_sure_of_a_worker() noexcept {
 bool base_scheduler::has_worker(hart *h) noexcept {
     if (finds_worker(h)) return true;
     if (no_more_workers_.load(std::memory_order_relaxed)) return false;
-    if (carrier *k = make_worker(h)) {
+    int error = 0;
+    if (carrier *k = make_worker(h, error)) {
         h->worker.store(k, std::memory_order_release); // release[worker]
         return true;
     }
-    if (!no_more_workers_.exchange(true, std::memory_order_relaxed))
+    if (!no_more_workers_.exchange(true, std::memory_order_relaxed) && error != EINVAL)
         sys::warn("no kernel thread to be had for hart %d; going on with fewer (see ulimit -u, and the limits on "
                   "memory and pids)",
                   h->id);
@@ -428,7 +432,8 @@ void base_scheduler::acquire(carrier *k) noexcept {
     ++k->count.grants;
 }
 
-void base_scheduler::wait_for_hart(carrier *k) noexcept {
+// How many there were before.
+std::uint32_t base_scheduler::queue_up(carrier *k) noexcept {
     lock_.lock();
     k->waits_since = sys::now_ns();
     const std::uint32_t ahead = waiting_.size();
@@ -437,6 +442,11 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]
     chaos_point();
     recall();
+    return ahead;
+}
+
+void base_scheduler::wait_for_hart(carrier *k) noexcept {
+    const std::uint32_t ahead = queue_up(k);
     // Keepers come and go without looking at the queue, so look again now and then: first when the turn should have
     // come, then less and less often. Each look is a kernel thread more that wants a core while all are taken.
     for (std::uint64_t us = quantum_us * (ahead + count_) / count_;; us *= 2) {
@@ -516,6 +526,63 @@ void base_scheduler::yielded(carrier *k) noexcept {
         k->carried = h;
     }
     wait_for_grant(k);
+}
+
+// ---- Nobody has a hart
+
+bool base_scheduler::take_all(const carrier *k) noexcept {
+    bool all = true;
+    for (unsigned i = 0; i < count_; ++i) {
+        hart *h = &harts_[i];
+        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+        if ((taken_[i / 64] & bit) || (k && k->carried == h)) continue;
+        if (claim_idle(h) || claim_kept(h))
+            taken_[i / 64] |= bit;
+        else
+            all = false;
+    }
+    return all;
+}
+
+void base_scheduler::take_next(carrier *k, std::int64_t ns) noexcept {
+    (void)queue_up(k);
+    if (!k->park.wait_until(sys::now_ns() + ns)) {
+        if (remove_waiter(k)) return;
+        (void)k->park.wait_until(INT64_MAX); // somebody is giving it one
+    }
+    taken_[k->granted.h->id / 64] |= std::uint64_t{1} << (k->granted.h->id % 64);
+}
+
+void base_scheduler::give_back_all() noexcept {
+    for (unsigned i = 0; i < count_; ++i) {
+        const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+        if (!(taken_[i / 64] & bit)) continue;
+        taken_[i / 64] &= ~bit;
+        release(&harts_[i]);
+    }
+}
+
+unsigned base_scheduler::worker_count() const noexcept {
+    unsigned n = spare_worker_.load(std::memory_order_relaxed) ? 1 : 0;
+    for (unsigned i = 0; i < count_; ++i) n += harts_[i].worker.load(std::memory_order_relaxed) ? 1 : 0;
+    return n;
+}
+
+// A hart's worker has no token under way while the hart is the caller's.
+void base_scheduler::end_workers() noexcept {
+    carrier *ended = nullptr; // linked by `next`
+    const auto end = [&ended](carrier *k, hart *h) {
+        if (!k) return;
+        end_worker(k, h);
+        k->next = std::exchange(ended, k);
+    };
+    end(spare_worker_.exchange(nullptr, std::memory_order_acquire), harts_); // acquire[spare-worker]
+    for (unsigned i = 0; i < count_; ++i)
+        end(harts_[i].worker.exchange(nullptr, std::memory_order_acquire), &harts_[i]); // acquire[worker]
+    while (carrier *k = ended) {
+        ended = k->next;
+        free_worker(k);
+    }
 }
 
 void base_scheduler::before_fork() noexcept {

@@ -116,6 +116,17 @@ public:
     // switch.
     bool trade(carrier *k, unsigned id) noexcept;
 
+    // For a moment in which nobody but the caller, which may carry one, is to have a hart (alone.hpp). The first takes
+    // all that are free now beside those that it has taken before: true if these are all. The last gives them back.
+    bool take_all(const carrier *k) noexcept;
+    // Waits for so long for another one, as a thread that has none, so that nobody lingers with one. The caller's
+    // carrier.
+    void take_next(carrier *k, std::int64_t ns) noexcept;
+    void give_back_all() noexcept;
+    // Of the workers, all of which sleep when all harts are taken: how many there are; they end.
+    unsigned worker_count() const noexcept;
+    void end_workers() noexcept;
+
     void yielded(carrier *k) noexcept; // the body of the yield callback; does not return
     void before_fork() noexcept;
     void parent_after_fork() noexcept;
@@ -135,6 +146,7 @@ private:
     hart *take_kept(std::uint64_t grace) noexcept;
     hart *take_kept_of_sleeper() noexcept;
     carrier *pop_waiter() noexcept;
+    std::uint32_t queue_up(carrier *k) noexcept;
     bool remove_waiter(carrier *k) noexcept;
     bool serve_demand(hart *h) noexcept;
     bool keep_for_outsider(hart *h) noexcept;
@@ -161,6 +173,7 @@ private:
     std::atomic<bool> starved_{false};
     std::atomic<bool> no_more_workers_{false};     // a kernel thread could not be made
     std::atomic<carrier *> spare_worker_{nullptr}; // of no hart yet; whoever takes it has it
+    std::uint64_t taken_[words]{};                 // by take_all, whose caller's these are
 };
 
 // Where it stands. It is never destroyed: harts may run until the process ends.

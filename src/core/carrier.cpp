@@ -22,6 +22,7 @@
 #include "sys/process.hpp"
 #include "sys/signals.hpp"
 
+#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -456,22 +457,45 @@ namespace {
 constexpr std::size_t worker_stack_size = std::size_t{8} << 20;
 
 void *worker_main(void *argument) {
+    constexpr std::uintptr_t own_frames = 1024; // of this function, and what it saves
     auto *k = static_cast<carrier *>(argument);
     sys::name_kernel_thread("comity-hart");
     run_anywhere(); // until it is given a hart
     (void)sys::exchange_mask(sys::mask_of_carriers());
-    init_carrier(k);
-    alignas(16) char here[16];
+    void *const signal_stack = init_carrier(k);
     // Where stacks are not lent its own stack will do.
-    if (!stacks_are_lent || !map_transition_stack(k)) {
-        k->transition.stack_top = here; // everything below this frame is the transition stack
+    const bool has_stack = stacks_are_lent && map_transition_stack(k);
+    if (!has_stack) {
+        // Everything below this frame is the transition stack.
+        const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+        k->transition.stack_top = reinterpret_cast<std::byte *>((here - own_frames) & ~std::uintptr_t{63});
         k->transition.stack = own_stack();
         k->transition.fiber.adopt_running(k->transition.stack.bottom, k->transition.stack.size());
     }
     k->current = &k->transition;
     *k->slot = &k->transition;
-    wait_for_grant(k);
+    arch::comity_arch_save_call(
+        &k->worker_frame, k->transition.stack_top,
+        [](void *worker, void *) { wait_for_grant(static_cast<carrier *>(worker)); }, k, nullptr);
+    sys::block_as_lent_threads();
+    forget_binding(k);
+    forget(k);
+    note_asleep();
+    *k->slot = nullptr;
+    *k->work_slot = nullptr;
+    take_signal_stack(signal_stack);
+    if (has_stack) sys::unmap_stack(k->transition.stack);
+    return nullptr;
 }
+
+// A scheduler for which workers are granted harts to end: so those that go on need not look.
+void end_here(comity_sched_t *) {
+    carrier *k = current_carrier();
+    k->carried = nullptr; // it is with the giver
+    arch::comity_arch_resume(k->worker_frame, nullptr, nullptr);
+}
+constexpr comity_sched_callbacks_t end_callbacks{nullptr, nullptr, nullptr, end_here, nullptr, nullptr, nullptr};
+sched end_of_workers{&end_callbacks};
 
 } // namespace
 
@@ -507,7 +531,7 @@ bool map_transition_stack(carrier *k) noexcept {
     return static_cast<bool>(k->transition.stack);
 }
 
-void init_carrier(carrier *k) noexcept {
+void *init_carrier(carrier *k) noexcept {
     k->tls_base = k->tls_now = tls_base();
     if (!changes_base_at_once()) k->unusual.store(base_by_system_call, std::memory_order_relaxed);
     k->slot = current_slot();
@@ -517,11 +541,13 @@ void init_carrier(carrier *k) noexcept {
     k->transition.self.forks = context_unit::open_forks::forbidden;
     k->transition.state = context_state::running;
     k->kernel_id = sys::kernel_thread_id();
-    give_signal_stack();
+    void *const signal_stack = give_signal_stack();
     enlist(k);
+    return signal_stack;
 }
 
-carrier *make_worker(hart *h) noexcept {
+carrier *make_worker(hart *h, int &error) noexcept {
+    error = ENOMEM;
     auto *k = new (std::nothrow) carrier;
     if (!k) return nullptr;
     // Not on a stack of the C library's: a context that forks may stand on this thread, while the library believes that
@@ -529,16 +555,26 @@ carrier *make_worker(hart *h) noexcept {
     // thread.
     constexpr std::size_t small = std::size_t{256} << 10;
     const std::size_t stack_size = stacks_are_small() ? sys::kernel_thread_overhead() + small : worker_stack_size;
-    sys::stack_memory stack = sys::map_stack(stack_size); // as long as the process
+    sys::stack_memory &stack = k->worker_stack;
+    stack = sys::map_stack(stack_size);
     k->own.store(h, std::memory_order_relaxed);
     note_awake();
-    if (!stack || sys::start_kernel_thread_within(stack.bottom, stack.top, worker_main, k) != 0) {
+    if (stack) error = sys::start_kernel_thread_within(stack.bottom, stack.top, worker_main, k, k->thread);
+    if (error != 0) {
         note_asleep();
         if (stack) sys::unmap_stack(stack);
         delete k;
         return nullptr;
     }
     return k;
+}
+
+void end_worker(carrier *k, hart *h) noexcept { base_scheduler::give(h, k, &end_of_workers); }
+
+void free_worker(carrier *k) noexcept {
+    sys::join_kernel_thread(k->thread);
+    sys::unmap_stack(k->worker_stack);
+    delete k;
 }
 
 } // namespace comity::core

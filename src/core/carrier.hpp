@@ -12,6 +12,8 @@
 
 #include "sys/clock.hpp"
 #include "sys/interruption.hpp"
+#include "sys/kernel_thread.hpp"
+#include "sys/memory.hpp"
 #include "sys/own_count.hpp"
 #include "sys/own_memory.hpp"
 
@@ -147,6 +149,9 @@ struct alignas(64) carrier : sys::in_own_memory {
     std::int64_t waits_since = 0; // ns; when it entered that queue, under its lock
     carrier *all_next = nullptr;  // every carrier, for statistics; under the registry's lock
     int kernel_id = 0;
+    void *worker_frame = nullptr;     // workers: where the kernel thread goes on for its end
+    sys::joinable_thread thread = 0;  // workers, by the maker
+    sys::stack_memory worker_stack;   // the kernel thread's
     std::atomic<hart *> own{nullptr}; // workers: the hart whose worker it is; written by whoever holds the hart
     binding *bound = nullptr;         // null: it never carried a bound hart
     displacement displaced;
@@ -255,11 +260,16 @@ sys::stack_memory own_stack() noexcept;
 // Maps a stack for the carrier's transition context. False: no memory.
 bool map_transition_stack(carrier *k) noexcept;
 
-// Fills in what a carrier knows of its kernel thread; on that thread.
-void init_carrier(carrier *k) noexcept;
+// Fills in what a carrier knows of its kernel thread; on that thread. Returns the stack for signals that it was given.
+void *init_carrier(carrier *k) noexcept;
 
 // A kernel thread that will be the hart's worker, or (null) some hart's, and sleeps until it is granted one. Null when
-// none is to be had.
-carrier *make_worker(hart *h) noexcept;
+// none is to be had: then `error` is ENOMEM, EAGAIN where a limit is reached, or EINVAL in a process that can make no
+// more kernel threads, as one that has left its namespace of processes.
+carrier *make_worker(hart *h, int &error) noexcept;
+// Such a one ends: the caller has its hart, which stays the caller's; a spare one has none, and `h` is any. Returns
+// when free_worker may be called, which waits for its kernel thread.
+void end_worker(carrier *k, hart *h) noexcept;
+void free_worker(carrier *k) noexcept;
 
 } // namespace comity::core

@@ -22,7 +22,7 @@ struct alignas(64) hart {
     std::atomic<std::uintptr_t> dozer{0};
     static constexpr std::uintptr_t recalled = 1;
     int id = 0;
-    std::atomic<carrier *> worker{nullptr}; // its own kernel thread, never freed; written by whoever holds the hart
+    std::atomic<carrier *> worker{nullptr}; // its own kernel thread; written by whoever holds the hart
 };
 
 } // namespace comity::core

@@ -5,13 +5,9 @@
 #include "core/displacement.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
-#include "core/timer.hpp"
 #include "core/tls/block.hpp"
-#include "sys/futex.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/thread_maker.hpp"
-
-#include <cstdint>
 
 namespace comity::core {
 
@@ -67,19 +63,6 @@ bool begin_kernel_state(unsigned what) noexcept {
 void end_kernel_state(unsigned what) noexcept {
     if (sys::kernel_state_here & what) note_state(sys::kernel_state_here & ~what);
 }
-
-bool can_be_alone(unsigned others) noexcept {
-    return sys::number_of_kernel_threads() == 1 + others + (are_timers_there() ? 1 : 0);
-}
-
-void be_alone() noexcept {
-    constexpr int looks = 1000;
-    constexpr std::int64_t between_ns = 100'000;
-    end_timers_thread();
-    for (int i = 0; i < looks && !is_only_one(); ++i) sys::nap(between_ns); // to the kernel they end a little later
-}
-
-void end_being_alone() noexcept { start_timers_again(); }
 
 void prepare_kernel_state() noexcept { sys::keep_thread_maker(); }
 

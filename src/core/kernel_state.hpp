@@ -24,14 +24,6 @@ COMITY_SHARED bool begin_kernel_state(unsigned what) noexcept;
 // The calling thread has no `what` of its own any more, or was refused it.
 COMITY_SHARED void end_kernel_state(unsigned what) noexcept;
 
-// The caller wants to be the process' only kernel thread for a call. Has the process no others but the timers' thread
-// and so many of the caller's, which it can end?
-COMITY_SHARED bool can_be_alone(unsigned others) noexcept;
-// When it has ended those: ends the timers' thread, and returns when there is no other one.
-COMITY_SHARED void be_alone() noexcept;
-// After the call: the thread is made again if it is needed, with the state that the process has now.
-COMITY_SHARED void end_being_alone() noexcept;
-
 // A thread is about to be made that will have such state from its begin. By its maker.
 COMITY_SHARED void prepare_kernel_state() noexcept;
 // By the new thread, which is a kernel thread of the program's.

@@ -130,6 +130,14 @@ void *give_signal_stack(void *memory) noexcept {
     return ours.ss_sp;
 }
 
+void take_signal_stack(void *memory) noexcept {
+    if (!memory) return;
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    sys::set_signal_stack(&none, nullptr);
+    free_signal_stack(memory);
+}
+
 void free_signal_stack(void *memory) noexcept {
     if (memory) sys::unmap_pages(memory, signal_stack_size);
 }

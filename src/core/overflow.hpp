@@ -19,5 +19,7 @@ void watch_for_overflow() noexcept;
 // or fresh memory if null. Returns which, for free_signal_stack when the thread has ended.
 void *give_signal_stack(void *memory = nullptr) noexcept;
 void free_signal_stack(void *memory) noexcept;
+// The calling kernel thread, which was given it, has none any more; null: it was not.
+void take_signal_stack(void *memory) noexcept;
 
 } // namespace comity::core

@@ -76,7 +76,7 @@ constexpr std::size_t stack_size = std::size_t{256} << 10;
 
 enum class thread_state : std::uint8_t { none, starting, there };
 std::atomic<thread_state> state{thread_state::none}; // by whoever starts it; none: also in a forked child
-std::atomic<bool> is_to_end{false};                  // the thread; it says that it has by the state
+std::atomic<bool> is_to_end{false};                  // the thread, which takes it back when it does
 
 spinlock lock;
 timer_heap heap;                    // under lock
@@ -111,6 +111,16 @@ bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
     return served;
 }
 
+// The thread ends; deadlines stay.
+void leave() noexcept {
+    while (state.load(std::memory_order_relaxed) != thread_state::there) sys::yield_kernel_thread(); // its maker's
+    lock.lock();
+    sleeps_until = awake; // nobody rings: who sets a deadline finds no thread, or the one who has ended this one looks
+    lock.unlock();
+    state.store(thread_state::none, std::memory_order_release); // release[timers-start]
+    is_to_end.store(false, std::memory_order_release);          // release[timers-end]
+}
+
 void *timers_main(void *) {
     sys::name_kernel_thread("comity-timers");
     serve_deadlines();
@@ -122,8 +132,7 @@ void *timers_main(void *) {
         while (serve(next, rung)) chaos_point();
         note_asleep();
         if (is_to_end.load(std::memory_order_relaxed)) {
-            is_to_end.store(false, std::memory_order_relaxed);
-            state.store(thread_state::none, std::memory_order_release); // release[timers-start]
+            leave();
             return nullptr;
         }
         static_cast<void>(sys::futex_wait(bell, rung, next));
@@ -161,6 +170,7 @@ void child_after_fork() noexcept {
     sleeps_until = awake;
     lock.unlock();
     state.store(thread_state::none, std::memory_order_relaxed);
+    is_to_end.store(false, std::memory_order_relaxed);
     if (!is_started_again.load(std::memory_order_relaxed))
         start_again(); // the first deadline came after the fork's begin
 }
@@ -216,15 +226,12 @@ bool arm(timer &t) noexcept {
 bool are_timers_there() noexcept { return state.load(std::memory_order_relaxed) == thread_state::there; }
 
 void end_timers_thread() noexcept {
-    if (!are_timers_there()) return;
     is_to_end.store(true, std::memory_order_relaxed);
-    bell.fetch_add(1, std::memory_order_relaxed);
-    sys::futex_wake(bell);
-    while (state.load(std::memory_order_acquire) != thread_state::none) // acquire[timers-start]
-        sys::yield_kernel_thread();
     lock.lock();
-    sleeps_until = awake; // who arms starts it again
+    bell.store(bell.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     lock.unlock();
+    sys::futex_wake(bell);
+    while (is_to_end.load(std::memory_order_acquire)) sys::yield_kernel_thread(); // acquire[timers-end]
 }
 
 void start_timers_again() noexcept { start_again(); }

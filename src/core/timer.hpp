@@ -48,8 +48,8 @@ private:
 // deadline on. Any thread.
 COMITY_SHARED void hold_timers_in_forks() noexcept;
 
-// The timers' thread ends until the next deadline comes, or until it is started again; as long as nobody else can set
-// one: the process has no other thread at work.
+// The timers' thread, which is there, ends, until a deadline is set or it is started again for those that there are.
+// One caller at a time.
 bool are_timers_there() noexcept;
 void end_timers_thread() noexcept;
 void start_timers_again() noexcept;

@@ -88,21 +88,19 @@ template <class Set> int start(pthread_t &thread, thread_function function, void
     return error;
 }
 
-// It has no kernel state of its maker's.
-template <class Set> int start_detached(thread_function function, void *argument, Set set) noexcept {
+// It has no kernel state of its maker's. `thread` is written for one that is joined.
+template <class Set>
+int start_without_state(pthread_t &thread, thread_function function, void *argument, Set set) noexcept {
     const signals_blocked blocked;
     struct {
+        pthread_t &thread;
         thread_function function;
         void *argument;
         Set set;
-    } what{function, argument, set};
+    } what{thread, function, argument, set};
     const auto make = [](void *argument) {
         const auto &w = *static_cast<decltype(what) *>(argument);
-        pthread_t thread{};
-        return start(thread, w.function, w.argument, [&w](pthread_attr_t *attributes) {
-            ::pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
-            return w.set(attributes);
-        });
+        return start(w.thread, w.function, w.argument, w.set);
     };
     return make_without_state(make, &what);
 }
@@ -116,13 +114,19 @@ auto within(void *bottom, void *top) noexcept {
 } // namespace
 
 int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept {
-    return start_detached(function, argument, [stack_size](pthread_attr_t *attributes) {
+    pthread_t detached{};
+    return start_without_state(detached, function, argument, [stack_size](pthread_attr_t *attributes) {
+        ::pthread_attr_setdetachstate(attributes, PTHREAD_CREATE_DETACHED);
         return stack_size ? ::pthread_attr_setstacksize(attributes, usable_stack_size(stack_size)) : 0;
     });
 }
 
-int start_kernel_thread_within(void *bottom, void *top, thread_function function, void *argument) noexcept {
-    return start_detached(function, argument, within(bottom, top));
+int start_kernel_thread_within(void *bottom, void *top, thread_function function, void *argument,
+                               joinable_thread &thread) noexcept {
+    pthread_t made{};
+    const int error = start_without_state(made, function, argument, within(bottom, top));
+    thread = error == 0 ? static_cast<joinable_thread>(made) : 0;
+    return error;
 }
 
 int start_kernel_thread_on(void *bottom, void *top, thread_function function, void *argument,

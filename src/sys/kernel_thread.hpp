@@ -19,12 +19,13 @@ using thread_function = void *(*)(void *);
 // error number: EAGAIN when a limit on threads or memory is reached.
 COMITY_SHARED int start_kernel_thread(thread_function function, void *argument, std::size_t stack_size) noexcept;
 
-// The same on [bottom, top), where its thread-local storage lies too. The memory stays the caller's, for as long as the
-// thread runs: the C library neither frees nor reuses it, not even in the child of a fork. EINVAL: it is too small.
-int start_kernel_thread_within(void *bottom, void *top, thread_function function, void *argument) noexcept;
-
-// A kernel thread that is joined, on memory of the caller's. 0: none.
+// A kernel thread that can be joined, on memory of the caller's. 0: none.
 using joinable_thread = std::uintptr_t;
+
+// The same, joinable, on [bottom, top), where its thread-local storage lies too. The memory stays the caller's: the C
+// library neither frees nor reuses it, not even in the child of a fork. EINVAL: it is too small.
+int start_kernel_thread_within(void *bottom, void *top, thread_function function, void *argument,
+                               joinable_thread &thread) noexcept;
 
 // Starts a joinable kernel thread on [bottom, top), where its thread-local storage lies too, with all signals blocked
 // except those of faults; it inherits the caller's kernel state. The memory stays the caller's: the C library neither

@@ -26,6 +26,7 @@ struct order {
 std::atomic<bool> has_maker{false};
 std::atomic<order *> ordered{nullptr};    // null: the next order may be put there
 std::atomic<std::uint32_t> orders_put{0}; // the maker sleeps while it is as it was at the last look
+std::atomic<bool> is_to_end{false};       // the maker, which takes it back when it does
 
 void serve(order &o) noexcept {
     const std::uint64_t own = exchange_mask(o.mask);
@@ -35,15 +36,20 @@ void serve(order &o) noexcept {
     futex_wake(o.done);
 }
 
-[[noreturn]] void *make_in_turn(void *) {
+void *make_in_turn(void *) {
     name_kernel_thread("comity-maker");
     for (;;) {
         const std::uint32_t seen = orders_put.load(std::memory_order_acquire); // acquire[thread-order]
         if (order *o = ordered.exchange(nullptr, std::memory_order_acquire))
             serve(*o); // acquire[thread-order]
+        else if (is_to_end.load(std::memory_order_relaxed))
+            break;
         else
             (void)futex_wait(orders_put, seen);
     }
+    is_to_end.store(false, std::memory_order_relaxed);
+    has_maker.store(false, std::memory_order_release); // release[thread-maker-ends]
+    return nullptr;
 }
 
 } // namespace
@@ -66,7 +72,17 @@ int make_without_state(int (*make)(void *argument), void *argument) noexcept {
     return o.result;
 }
 
+bool is_thread_maker_there() noexcept { return has_maker.load(std::memory_order_relaxed); }
+
+void end_thread_maker() noexcept {
+    is_to_end.store(true, std::memory_order_relaxed);
+    orders_put.fetch_add(1, std::memory_order_release); // release[thread-order]
+    futex_wake(orders_put);
+    while (has_maker.load(std::memory_order_acquire)) yield_kernel_thread(); // acquire[thread-maker-ends]
+}
+
 void forget_thread_maker() noexcept {
+    is_to_end.store(false, std::memory_order_relaxed);
     has_maker.store(false, std::memory_order_relaxed);
     ordered.store(nullptr, std::memory_order_relaxed);
     kernel_state_here = 0;

@@ -18,6 +18,10 @@ void keep_thread_maker() noexcept;
 // the caller has kernel state of its own and there is a maker; else by the caller. Any thread, not in a signal handler.
 int make_without_state(int (*make)(void *argument), void *argument) noexcept;
 
+// The maker ends, until keep_thread_maker makes another one. While nobody else changes its state or has some.
+bool is_thread_maker_there() noexcept;
+void end_thread_maker() noexcept; // it is there
+
 // In the child of a fork, which has one kernel thread: what that has, all that are made later inherit.
 void forget_thread_maker() noexcept;
 

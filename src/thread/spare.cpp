@@ -1,5 +1,6 @@
 #include "thread/spare.hpp"
 
+#include "core/alone.hpp"
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/runtime.hpp"
@@ -69,7 +70,7 @@ template <class Contexts> unsigned take(Contexts &from, context **out, unsigned 
 
 std::atomic<bool> trims{false}; // whoever sets it starts the thread, which takes it away before it ends
 std::atomic<std::int64_t> patience_ns{5'000'000'000};
-std::atomic<std::uint32_t> never{0}; // nobody rings
+std::atomic<std::uint32_t> is_to_end{0}; // 1: the thread, which takes it back when it does
 
 bool has_much() noexcept {
     return full_made.load(std::memory_order_relaxed) > 0 || bare_made.load(std::memory_order_relaxed) > few_bare;
@@ -139,7 +140,12 @@ void *trim_main(void *) {
     core::run_anywhere();
     do {
         for (bool more = true; more;) {
-            static_cast<void>(sys::futex_wait_for(never, 0, patience_ns.load(std::memory_order_relaxed)));
+            static_cast<void>(sys::futex_wait_for(is_to_end, 0, patience_ns.load(std::memory_order_relaxed)));
+            if (is_to_end.load(std::memory_order_relaxed) != 0) {
+                trims.store(false, std::memory_order_relaxed);
+                is_to_end.store(0, std::memory_order_release); // release[trim-ends]
+                return nullptr;
+            }
             core::note_awake();
             more = trim();
             core::note_asleep();
@@ -159,6 +165,19 @@ void see_to_trim() noexcept {
         trims.store(false, std::memory_order_relaxed); // the next one that is made tries again
 }
 
+// It may end by itself meanwhile.
+void end_trim() noexcept {
+    is_to_end.store(1, std::memory_order_relaxed);
+    sys::futex_wake(is_to_end);
+    while (is_to_end.load(std::memory_order_acquire) != 0 &&
+           trims.load(std::memory_order_relaxed)) // acquire[trim-ends]
+        sys::yield_kernel_thread();
+    is_to_end.store(0, std::memory_order_relaxed);
+}
+
+core::helper trim_thread{[]() noexcept -> unsigned { return trims.load(std::memory_order_relaxed) ? 1 : 0; }, end_trim,
+                         see_to_trim};
+
 void count(std::atomic<int> &made, int change) noexcept {
     made.fetch_add(change, std::memory_order_relaxed);
     if (change > 0) see_to_trim();
@@ -171,12 +190,14 @@ void child_after_fork() noexcept {
     resting.clear();
     full_made.store(0, std::memory_order_relaxed); // what the caller's own hart keeps is freed at its next use
     trims.store(false, std::memory_order_relaxed);
+    is_to_end.store(0, std::memory_order_relaxed);
     shared_lock.unlock();
 }
 
 __attribute__((constructor)) void watch_forks() noexcept {
     if (!sys::at_fork([] { shared_lock.lock(); }, [] { shared_lock.unlock(); }, child_after_fork))
         sys::warn("no memory to prepare for fork: a child process must not make threads of Comity's");
+    core::add_helper(trim_thread);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "core/arch/switch.hpp"
 #include "core/binding.hpp"
 #include "core/context.hpp"
+#include "core/spinlock.hpp"
 #include "core/tls/base.hpp"
 #include "core/tls/glibc_layout.hpp"
 #include "core/tls/sanitized.hpp"
@@ -26,21 +27,51 @@
 namespace comity::core {
 namespace {
 
-// Written by the donor to idle or to away, by others from these to run, to exit, or from away to idle.
-enum donor_state : std::uint32_t { starting, idle, run, exit, away };
+// Written by the donor to idle or to away, by others from these to run, to exit, or from away to idle; by end_donors
+// from idle to leave.
+enum donor_state : std::uint32_t { starting, idle, run, exit, away, leave };
 
 struct alignas(64) donor : tls_block {
     std::atomic<std::uint32_t> word{starting};
     sys::joinable_thread thread = 0; // written by the creator
     void (*fn)(void *) = nullptr;    // written by the commander before `run`
     void *arg = nullptr;
-    bool on_call = false;            // it is away at times
-    bool at_ease = false;            // it could be, but sleeps, and is counted; the donor's
-    int thread_id = 0;               // of its kernel thread, if it has one
-    void *robust = nullptr;          // the C library's list of robust mutexes
-    void *frame = nullptr;           // the donor's, while it is away
-    std::byte *away_stack = nullptr; // between stack_top and the frame: for the last and the first steps
+    bool on_call = false;                       // it is away at times
+    bool at_ease = false;                       // it could be, but sleeps, and is counted; the donor's
+    bool has_left = false;                      // it was asked to be away once, though it is not on call; the donor's
+    int thread_id = 0;                          // of its kernel thread, if it has one
+    void *robust = nullptr;                     // the C library's list of robust mutexes
+    void *frame = nullptr;                      // the donor's, while it is away
+    std::byte *away_stack = nullptr;            // between stack_top and the frame: for the last and the first steps
+    donor *next = nullptr, *previous = nullptr; // in the list of all, under its lock
 };
+
+// All of this process.
+spinlock all_lock;
+donor *all = nullptr; // under it
+
+void enlist(donor *d) noexcept {
+    all_lock.lock();
+    d->next = all;
+    if (all) all->previous = d;
+    all = d;
+    all_lock.unlock();
+}
+void delist(const donor *d) noexcept {
+    all_lock.lock();
+    (d->previous ? d->previous->next : all) = d->next;
+    if (d->next) d->next->previous = d->previous;
+    all_lock.unlock();
+}
+
+// The number of those for which `is(d)`.
+template <class Is> unsigned count_donors(Is is) noexcept {
+    unsigned n = 0;
+    all_lock.lock();
+    for (donor *d = all; d; d = d->next) n += is(d) ? 1 : 0;
+    all_lock.unlock();
+    return n;
+}
 
 std::atomic<start_hook> hook_for_start{nullptr};
 
@@ -112,21 +143,32 @@ COMITY_NEVER_INSTRUMENTED void be_away(donor *d) noexcept {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == idle) sys::lent_wait(word, idle); // acquire[donor-command]
 }
 
+// One that is asked to be away, and is on call no more than before.
+void begin_to_leave(donor *d) noexcept {
+    if (!d->robust) d->robust = sys::robust_list();
+    d->has_left = true;
+    take_own_id(d, *find_glibc_layout());
+}
+
 // What a donor does while its TLS is lent. Who has slept in the kernel may do so again; so far nobody has.
 void rest(donor *d, bool first) noexcept {
     if (!d->on_call || (!first && take_place(at_ease))) {
         d->at_ease = d->on_call;
         tell_release(&d->word);
-        (void)lend(reinterpret_cast<std::uint32_t *>(&d->word));
+        const std::uint32_t asked = lend(reinterpret_cast<std::uint32_t *>(&d->word));
         if (d->at_ease) at_ease.fetch_sub(1, std::memory_order_relaxed);
-        return;
+        if (asked != leave) return;
     }
-    if (const std::int64_t ns = sys::cpu_clock_ns(CLOCK_THREAD_CPUTIME_ID); ns > 0) d->cpu_ns.add(ns);
-    be_away(d);
+    do {
+        if (!d->on_call) begin_to_leave(d);
+        if (const std::int64_t ns = sys::cpu_clock_ns(CLOCK_THREAD_CPUTIME_ID); ns > 0) d->cpu_ns.add(ns);
+        be_away(d);
+    } while (d->word.load(std::memory_order_relaxed) == leave); // it had a kernel thread again, and was asked again
     d->thread_id = sys::kernel_thread_id();
     sys::block_as_lent_threads();
     sys::name_kernel_thread("comity-donor");
     run_anywhere();
+    if (!d->on_call) sys::set_robust_list(d->robust);
 }
 
 // Below the donor's frame: room for a signal handler (the C library's setuid runs one on every thread, with the whole
@@ -156,7 +198,7 @@ void *donor_main(void *argument) {
     constexpr std::size_t for_leaving = 4096;
     d->away_stack = d->stack_top + for_leaving;
     const glibc_layout *const layout = d->on_call ? find_glibc_layout() : nullptr;
-    if (d->on_call) {
+    if (layout) {
         d->robust = sys::robust_list();
         take_own_id(d, *layout);
     }
@@ -165,9 +207,9 @@ void *donor_main(void *argument) {
         if (d->word.load(std::memory_order_acquire) == exit) break; // acquire[donor-command]
         d->fn(d->arg);
     }
-    if (layout) { // for who joins it
+    if (layout || d->has_left) { // for who joins it
         sys::set_robust_list(d->robust);
-        sys::tell_end_at(&field_at<int>(d->base, layout->tid));
+        sys::tell_end_at(&field_at<int>(d->base, find_glibc_layout()->tid));
     }
     return nullptr;
 }
@@ -258,6 +300,7 @@ tls_block *make_donor_block(std::size_t stack_size, int &error) noexcept {
         return nullptr;
     }
     await_start(d);
+    enlist(d);
     tell_stack(d->stack.bottom, d->stack.size());
     return d;
 }
@@ -267,6 +310,7 @@ void free_donor_block(tls_block *block) noexcept {
     sys::stack_memory stack = d->stack;
     untell_stack(stack.bottom, stack.size());
     if (d->generation == process_generation()) {
+        delist(d);
         await_idle(d);
         if (!d->on_call) sleepers.fetch_sub(1, std::memory_order_relaxed);
         // For as long as the kernel refuses one for it to end on.
@@ -317,7 +361,47 @@ std::int64_t donor_cpu_ns(const tls_block *block) noexcept {
     return ns > 0 ? ns : 0;
 }
 
+namespace {
+
+// What its kernel thread has of its own another one would not have. It may be on call no more (keep_kernel_thread).
+bool can_leave(const donor *d) noexcept { return !tls_sanitized && d->kernel_state == 0; }
+bool is_in(const donor *d, donor_state state) noexcept { return d->word.load(std::memory_order_relaxed) == state; }
+
+} // namespace
+
+unsigned count_donors() noexcept {
+    if (!find_glibc_layout()) return 0;
+    return count_donors([](const donor *d) { return is_in(d, idle) && can_leave(d); });
+}
+
+void end_donors() noexcept {
+    constexpr std::int64_t between_ns = 50'000;
+    (void)count_donors([](donor *d) {
+        std::uint32_t seen = idle;
+        const bool asked =
+            can_leave(d) && d->word.compare_exchange_strong(seen, leave, std::memory_order_release,
+                                                            std::memory_order_relaxed); // release[donor-command]
+        if (asked) sys::futex_wake(d->word);
+        return asked;
+    });
+    while (count_donors([](const donor *d) { return is_in(d, leave); }) != 0) sys::nap(between_ns);
+}
+
+// Nobody else is there whom the lock could keep waiting.
+void begin_donors() noexcept {
+    (void)count_donors([](donor *d) {
+        if (d->on_call || !is_in(d, away)) return false;
+        const int id = command(d, idle);
+        if (id <= 0) return false; // it has one when it is needed
+        d->kernel_id = d->thread_id = id;
+        field_at<int>(d->base, find_glibc_layout()->tid) = id;
+        return true;
+    });
+}
+
 void donors_after_fork() noexcept {
+    new (&all_lock) spinlock;
+    all = nullptr;
     sleepers.store(0, std::memory_order_relaxed);
     at_ease.store(0, std::memory_order_relaxed);
 }

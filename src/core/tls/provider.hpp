@@ -25,6 +25,10 @@ tls_provider choose_tls_provider(sys::tls_choice asked) noexcept;
 
 void free_donor_block(tls_block *block) noexcept;
 void donors_after_fork() noexcept; // in the child: there are none
+// Donors as helpers (../alone.hpp): those whose kernel threads rest. They go on with what they lend, whoever has it.
+unsigned count_donors() noexcept;
+void end_donors() noexcept;
+void begin_donors() noexcept;
 void free_glibc_block(tls_block *block) noexcept;
 
 } // namespace comity::core

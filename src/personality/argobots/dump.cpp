@@ -1,6 +1,7 @@
 // Printing stacks: of one work unit, of a pool's, and of all when every stream has stopped.
 #include "personality/argobots/dump.hpp"
 
+#include "core/alone.hpp"
 #include "core/runtime.hpp"
 #include "core/sanitizer.hpp"
 
@@ -121,22 +122,44 @@ void print_all(std::FILE *fp) noexcept {
 namespace {
 std::atomic<std::uint32_t> bell{0};
 std::atomic<std::uint32_t> watched_in{0}; // core::generation of the process that has the thread
+std::atomic<bool> is_to_end{false};       // the thread, which takes it back when it does
 
 void *watch(void *) {
     sys::name_kernel_thread("comity-abt-dump");
     for (std::uint32_t heard = 0;;) {
         static_cast<void>(sys::futex_wait(bell, heard));
         heard = bell.load(std::memory_order_acquire); // acquire[abt-bell]
+        if (is_to_end.load(std::memory_order_relaxed)) {
+            watched_in.store(0, std::memory_order_relaxed);
+            is_to_end.store(false, std::memory_order_release); // release[abt-dump-ends]
+            return nullptr;
+        }
         if (the_streams()) for_each_stream([](stream *s, void *) { wake(s); }, nullptr);
     }
 }
+
+bool is_watch_there() noexcept { return watched_in.load(std::memory_order_relaxed) == core::generation(); }
+
+void end_watch() noexcept {
+    is_to_end.store(true, std::memory_order_relaxed);
+    bell.fetch_add(1, std::memory_order_release); // release[abt-bell]
+    sys::futex_wake(bell);
+    while (is_to_end.load(std::memory_order_acquire) && is_watch_there()) // acquire[abt-dump-ends]
+        sys::yield_kernel_thread();
+    is_to_end.store(false, std::memory_order_relaxed);
+}
+
+core::helper watcher{[]() noexcept -> unsigned { return is_watch_there() ? 1 : 0; }, end_watch, watch_for_dumps};
+__attribute__((constructor)) void tell_of_watcher() noexcept { core::add_helper(watcher); }
+
 } // namespace
 
 void watch_for_dumps() noexcept {
     std::uint32_t before = watched_in.load(std::memory_order_relaxed);
     const std::uint32_t now = core::generation();
     if (before == now || !watched_in.compare_exchange_strong(before, now, std::memory_order_relaxed)) return;
-    static_cast<void>(sys::start_kernel_thread(watch, nullptr, std::size_t{64} << 10)); // without it: see the page
+    if (sys::start_kernel_thread(watch, nullptr, std::size_t{64} << 10) != 0)
+        watched_in.store(0, std::memory_order_relaxed); // without it: see the page
 }
 
 void dump_stacks() noexcept {

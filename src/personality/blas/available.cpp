@@ -1,5 +1,6 @@
 #include "personality/blas/available.hpp"
 
+#include "core/alone.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "sys/clock.hpp"
@@ -106,12 +107,18 @@ bool look(std::int64_t now) noexcept {
 
 std::atomic<std::uint32_t> observing{0}; // 1: look every period. Set by calls, cleared by the observer
 std::atomic<bool> observer_runs{false};
+std::atomic<bool> observer_is_to_end{false}; // the observer takes it back when it does
 
 bool has_to_observe() noexcept { return others.load(std::memory_order_relaxed) != 0 || paused(); }
 
 void *observe(void *) {
     sys::name_kernel_thread("comity-blas");
     for (;;) {
+        if (observer_is_to_end.load(std::memory_order_relaxed)) {
+            observer_runs.store(false, std::memory_order_relaxed);
+            observer_is_to_end.store(false, std::memory_order_release); // release[observer-ends]
+            return nullptr;
+        }
         if (observing.load(std::memory_order_acquire) == 0) { // acquire[observing]
             static_cast<void>(sys::futex_wait(observing, 0));
             continue;
@@ -131,7 +138,6 @@ void *observe(void *) {
         }
         if (changed) publish_available();
     }
-    return nullptr;
 }
 
 // For one who has just given it a reason: either he sees that nobody observes, or the observer sees that.
@@ -149,6 +155,25 @@ void start_observing() noexcept {
     }
     sys::futex_wake(observing);
 }
+
+void end_observer() noexcept {
+    observer_is_to_end.store(true, std::memory_order_relaxed);
+    // acquire[observer-ends]
+    while (observer_is_to_end.load(std::memory_order_acquire) && observer_runs.load(std::memory_order_relaxed)) {
+        observing.store(1, std::memory_order_release); // release[observing]: it may be about to take that back
+        sys::futex_wake(observing);
+        sys::yield_kernel_thread();
+    }
+    observer_is_to_end.store(false, std::memory_order_relaxed);
+}
+
+void observe_again() noexcept {
+    observing.store(0, std::memory_order_relaxed);
+    if (has_to_observe()) start_observing();
+}
+
+core::helper observer{[]() noexcept -> unsigned { return observer_runs.load(std::memory_order_relaxed) ? 1 : 0; },
+                      end_observer, observe_again};
 
 // ---- Gains and losses. A call that is too short for what it costs to start, or whose jobs do not really run at the
 // same time, since the machine does something else, loses. That is known only by trying, so losses are limited: after
@@ -175,6 +200,8 @@ std::atomic<std::int64_t> balance_ns{0}, pause_ns{shortest_pause_ns}; // by note
 void watch_available(void (*changed)(int harts)) noexcept {
     listener.store(changed, std::memory_order_relaxed);
     spmd::watch_regions(region_changes);
+    static std::atomic<bool> is_added{false};
+    if (!is_added.exchange(true, std::memory_order_relaxed)) core::add_helper(observer);
 }
 
 void publish_available() noexcept {

@@ -1,5 +1,6 @@
 // What is to be done with each signal; and the router, a kernel thread that finds a thread for what the kernel brings
 // to the process, and sees to it that whoever was sent something takes it.
+#include "core/alone.hpp"
 #include "core/displacement.hpp"
 #include "core/spinlock.hpp"
 #include "personality/pthread/threads/faults.hpp"
@@ -170,6 +171,7 @@ void *route(void *) {
     for (std::uint32_t seen = bell.load(std::memory_order_acquire);;) { // acquire[posix-router]
         take_arrivals();
         if (router_is_to_end.load(std::memory_order_relaxed)) {
+            router_runs.store(false, std::memory_order_relaxed);
             router_is_to_end.store(false, std::memory_order_release); // release[posix-router-ends]
             return nullptr;
         }
@@ -228,21 +230,24 @@ void start_router() noexcept {
     if (sys::start_kernel_thread(route, nullptr, stack) != 0) router_runs.store(false, std::memory_order_relaxed);
 }
 
-} // namespace
-
-bool is_router_there() noexcept { return router_runs.load(std::memory_order_relaxed); }
-
 void end_router() noexcept {
     router_is_to_end.store(true, std::memory_order_relaxed);
     ring();
-    while (router_is_to_end.load(std::memory_order_acquire)) sys::yield_kernel_thread(); // acquire[posix-router-ends]
-    router_runs.store(false, std::memory_order_relaxed);
+    while (router_is_to_end.load(std::memory_order_acquire) && router_runs.load(std::memory_order_relaxed))
+        sys::yield_kernel_thread(); // acquire[posix-router-ends]
+    router_is_to_end.store(false, std::memory_order_relaxed);
 }
 
 void begin_router() noexcept {
     start_router();
     ring(); // for what has come meanwhile
 }
+
+core::helper router{[]() noexcept -> unsigned { return router_runs.load(std::memory_order_relaxed) ? 1 : 0; },
+                    end_router, begin_router};
+__attribute__((constructor)) void tell_of_router() noexcept { core::add_helper(router); }
+
+} // namespace
 
 bool is_routed(int signal) noexcept {
     switch (signal) {

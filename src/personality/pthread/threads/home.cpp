@@ -8,6 +8,7 @@
 #include "core/timer.hpp"
 #include "personality/pthread/threads/charge.hpp"
 #include "personality/pthread/threads/input.hpp"
+#include "personality/pthread/threads/kernel_state.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "pool/unit.hpp"
 #include "sync/address.hpp"
@@ -357,6 +358,14 @@ void look_in(std::int64_t ns) noexcept {
 }
 
 } // namespace
+
+// One that forked is the first thread of the child.
+bool become_alone() noexcept {
+    const bool is_one = current_thread != nullptr;
+    if ((is_one && !current_thread->stays) || living.load(std::memory_order_relaxed) != (is_one ? 1 : 0)) return false;
+    unit_scheduler *s = units();
+    return !(s && s->hooks->units->has_waiting(s)) && core::become_alone(s);
+}
 
 // Where there is no first thread, the process ends with the last one.
 void count_living(int by) noexcept {

@@ -250,11 +250,28 @@ int create_with_state(create_function create, unsigned what, pthread_t *out, con
     return error;
 }
 
-bool wants_one_thread(long number, const call_arguments &a) noexcept {
-    constexpr long for_one = CLONE_NEWUSER | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
-    return number == SYS_setns || (number == SYS_unshare && (a[0] & for_one) != 0);
+namespace {
+
+// The kinds of the namespaces that setns is to enter: those named, or that of the descriptor.
+long kinds_to_enter(const call_arguments &a) noexcept {
+    constexpr unsigned long get_kind = 0xb703; // NS_GET_NSTYPE
+    if (a[1] != 0) return a[1];
+    const sys::errno_kept kept;
+    return next_system_call.get()(SYS_ioctl, a[0], get_kind, 0, 0, 0, 0);
 }
-bool is_for_one_alone(long number) noexcept { return number == SYS_unshare; } // setns only for some namespaces
+
+} // namespace
+
+// All that may be: a user's and a mount's namespace and the time's are for a process of one thread, but for a thread
+// that has a working directory of its own, which may enter a mount's.
+bool wants_one_thread(long number, const call_arguments &a) noexcept {
+    constexpr long newtime = 0x80, to_leave = CLONE_NEWUSER | CLONE_VM | CLONE_SIGHAND | CLONE_THREAD,
+                   to_enter = CLONE_NEWUSER | CLONE_NEWNS | newtime;
+    if (number == SYS_unshare) return (a[0] & to_leave) != 0;
+    if (number != SYS_setns) return false;
+    const long kinds = kinds_to_enter(a);
+    return kinds > 0 && (kinds & to_enter) != 0;
+}
 
 void refuse_change() noexcept {
     static std::atomic<bool> said{false};

@@ -2,6 +2,7 @@
 // by which calls that can be. Both preload objects have it.
 #pragma once
 
+#include "core/alone.hpp"
 #include "core/kernel_state.hpp"
 #include "personality/pthread/threads/system_call.hpp"
 #include "sys/errno_kept.hpp"
@@ -34,11 +35,8 @@ bool have_all_cpus(std::size_t size, const cpu_set_t *cpus) noexcept;
 
 // The calling thread's state is what it has now. One of each preload object's.
 void note_kernel_state() noexcept;
-// For a call that the kernel makes only for a process of one kernel thread: Comity's own ones end, if there are no
-// others but such as only wait for something to happen; false: there are, and nothing has changed. begin_helpers makes
-// them again. One of each preload object's.
-bool end_helpers() noexcept;
-void begin_helpers() noexcept;
+// core::become_alone, unless other threads of the program live. One of each preload object's.
+bool become_alone() noexcept;
 
 // It cannot leave its hart: errno is EAGAIN.
 void refuse_change() noexcept;
@@ -78,17 +76,16 @@ int create_with_state(create_function create, unsigned what, pthread_t *out, con
                       thread_function fn, void *arg) noexcept;
 
 // The same for a call by its number; one that the kernel makes only in a process of one kernel thread is made in one,
-// if there are no others but helpers.
+// if there are no others but Comity's, and these have nothing to do.
 bool wants_one_thread(long number, const call_arguments &arguments) noexcept;
-bool is_for_one_alone(long number) noexcept; // of these
 template <class Result, class Call>
 Result change_by_number(long number, call_arguments &arguments, Call call) noexcept {
     const state_change change = change_by(number, arguments);
-    const bool wants_one = change && wants_one_thread(number, arguments), is_alone = wants_one && end_helpers();
-    if (wants_one && !is_alone && is_for_one_alone(number)) return call(); // the kernel says what is wrong
+    const bool wants_one = change && wants_one_thread(number, arguments), is_alone = wants_one && become_alone();
+    if (wants_one && !is_alone) return call(); // the kernel says what is wrong
     const Result result = change_state(change, Result{-1}, call, [](Result r) { return r == -1; });
     const sys::errno_kept kept;
-    if (is_alone) begin_helpers();
+    if (is_alone) core::end_being_alone();
     return result;
 }
 

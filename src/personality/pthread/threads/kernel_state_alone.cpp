@@ -2,6 +2,7 @@
 // Threads that are the kernel's have their state to themselves but where they carry harts, and ranks have not.
 #include "personality/pthread/threads/kernel_state.hpp"
 
+#include "core/alone.hpp"
 #include "personality/pthread/threads/object.hpp"
 
 #include <cstdarg>
@@ -29,12 +30,7 @@ template <class By> int set_of_caller(By by) noexcept {
 
 void note_kernel_state() noexcept {}
 
-bool end_helpers() noexcept {
-    if (!core::can_be_alone(0)) return false;
-    core::be_alone();
-    return true;
-}
-void begin_helpers() noexcept { core::end_being_alone(); }
+bool become_alone() noexcept { return core::become_alone(nullptr); }
 
 } // namespace comity::posix
 

@@ -147,23 +147,6 @@ void note_kernel_state() noexcept {
     if (!has_some && !t->ending) come_home();
 }
 
-// The router's part in it.
-static bool had_router = false; // by the only thread
-
-bool end_helpers() noexcept {
-    const bool router = is_router_there();
-    if (!core::can_be_alone(router ? 1 : 0)) return false;
-    if (router) end_router();
-    had_router = router;
-    core::be_alone();
-    return true;
-}
-
-void begin_helpers() noexcept {
-    core::end_being_alone();
-    if (had_router) begin_router();
-}
-
 void leave_kernel_state(thread &t) noexcept {
     const sys::errno_kept kept;
     const sched_param none{};

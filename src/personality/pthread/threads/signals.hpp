@@ -277,10 +277,6 @@ bool is_claimed(int signal) noexcept;
 bool is_any_claimed() noexcept;
 // What the program has set; a handler that is for one time only is taken away.
 struct sigaction take_action(int signal) noexcept;
-// The router ends, and begins again: for a call that wants the process to have one kernel thread.
-bool is_router_there() noexcept;
-void end_router() noexcept;
-void begin_router() noexcept;
 // The signals of faults, and what nobody can catch, stay the kernel's.
 bool is_routed(int signal) noexcept;
 void act_by_default(int signal) noexcept;
