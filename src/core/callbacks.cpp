@@ -1,5 +1,6 @@
 #include "core/callbacks.hpp"
 
+#include "core/base.hpp"
 #include "core/sched.hpp"
 #include "sys/called_function.hpp"
 #include "sys/clock.hpp"
@@ -75,6 +76,16 @@ void block(comity_sched_t *s, comity_context_t *c) {
     own(s).block(s, c);
 }
 
+// The holder may be ready in a scheduler around, whose queue this hart would come to next ("Callbacks", rule 5). The
+// program's own schedulers are not called, nor those below one: its `request` may want the very lock.
+void call_other_harts(const carrier *k) noexcept {
+    sched *from = k->current_sched;
+    for (sched *s = from; s != &base(); s = s->parent)
+        if (s->callbacks == &callbacks_of_program) from = s->parent;
+    for (sched *s = from; s != &base(); s = s->parent)
+        if (s->hooks && s->hooks->hart_is_held) s->hooks->hart_is_held(s);
+}
+
 const char *name_of_callback(const carrier *k) noexcept { return k->callback ? k->callback : "pause"; }
 
 } // namespace
@@ -85,7 +96,16 @@ constexpr comity_sched_callbacks_t callbacks_of_program{register_child, unregist
 void wait_in_place::pause() noexcept {
     constexpr std::uint32_t pauses_between_looks = 1024;
     backoff_.pause();
-    if (++pauses_ % pauses_between_looks == 0) look_at_time();
+    if (++pauses_ % pauses_between_looks == 0) look_around();
+}
+
+// Others are called less and less often: the holder may be on a kernel thread, where nobody can help it.
+void wait_in_place::look_around() noexcept {
+    const carrier *k = current_carrier();
+    const bool may_call = k && k->carried && (!k->settled || k->guest == update_mark());
+    ++looks_;
+    if (may_call && (looks_ & (looks_ - 1)) == 0) call_other_harts(k);
+    look_at_time();
 }
 
 void wait_in_place::look_at_time() noexcept {

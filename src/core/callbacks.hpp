@@ -34,15 +34,17 @@ inline bool waits_in_place() noexcept {
     return k && (k->settled || c == &k->transition);
 }
 
-// One such wait. The holder of the lock runs on another kernel thread, and leaves it soon.
+// One such wait. The holder of the lock runs on another kernel thread, or on a hart that is called for it, and leaves
+// it soon.
 class COMITY_SHARED wait_in_place {
 public:
     void pause() noexcept; // after ten seconds in a callback it says so, once
 
 private:
+    void look_around() noexcept;
     void look_at_time() noexcept;
     sys::backoff backoff_;
-    std::uint32_t pauses_ = 0;
+    std::uint32_t pauses_ = 0, looks_ = 0;
     std::int64_t since_ = 0; // ns; 0: not known yet
 };
 

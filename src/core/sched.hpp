@@ -46,6 +46,9 @@ struct sched_hooks {
     void (*around_fork)(sched *self, fork_stage stage, const carrier *k) noexcept = nullptr;
     // Does a context of this scheduler that is woken stay with the hart that woke it, for a while at least? Null: no.
     bool (*keeps_woken)(const sched *self) noexcept = nullptr;
+    // A hart that is in the scheduler or below it waits in place, and does not come to what is queued for it: another
+    // one is called. Any code on that hart; never switches. Null: nothing stands in a hart's own queue.
+    void (*hart_is_held)(sched *self) noexcept = nullptr;
 };
 
 // Lives in the 128 bytes of comity_sched.

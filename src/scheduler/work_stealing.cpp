@@ -92,7 +92,8 @@ constexpr core::sched_hooks hooks{
     .around_fork = [](core::sched *s, core::fork_stage stage,
                       const carrier *k) noexcept { static_cast<work_stealing *>(s)->around_fork(stage, k); },
     .keeps_woken =
-        [](const core::sched *s) noexcept { return static_cast<const work_stealing *>(s)->lets_pairs_meet(); }};
+        [](const core::sched *s) noexcept { return static_cast<const work_stealing *>(s)->lets_pairs_meet(); },
+    .hart_is_held = [](core::sched *s) noexcept { static_cast<work_stealing *>(s)->call_others(); }};
 
 } // namespace
 

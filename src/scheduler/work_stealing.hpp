@@ -41,6 +41,7 @@ public:
 
     bool push_in_order(unit *u) noexcept;
     void call_help() noexcept { ask_for_harts(1); }
+    void call_others() noexcept { call_harts(1); } // sched_hooks::hart_is_held
     bool yield(context *c) noexcept;
     bool switch_to_other(context *from, core::arch::after_fn after, void *arg) noexcept;
     void make_ready(context_list list, unsigned n) noexcept;

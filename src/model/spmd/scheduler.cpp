@@ -54,7 +54,8 @@ constexpr core::sched_hooks team_hooks{
             return !slice && static_cast<team *>(s)->may_be_displaced(c);
         },
     .around_fork = [](core::sched *s, core::fork_stage stage,
-                      const carrier *k) noexcept { static_cast<team *>(s)->around_fork(stage, k); }};
+                      const carrier *k) noexcept { static_cast<team *>(s)->around_fork(stage, k); },
+    .hart_is_held = [](core::sched *s) noexcept { static_cast<team *>(s)->call_others(); }};
 
 team *team::around() const noexcept { return parent->hooks == &team_hooks ? static_cast<team *>(parent) : nullptr; }
 

@@ -152,6 +152,7 @@ public:
     // Of the calling rank `c`, as in team.hpp.
     void give_way_to_master(context *c) noexcept;
     standby_end stand_by(context *c, standby &s) noexcept;
+    void call_others() noexcept { call_hart(1); } // sched_hooks::hart_is_held
     void call_for_standbys(bool has_hart) noexcept {
         if (!crowded_.load(std::memory_order_relaxed)) return; // nobody stands by
         if (!has_hart && !registered()) return;                // run_without_harts

@@ -55,6 +55,7 @@ template <class Mutex> struct locks_in_enter : plain_scheduler {
 } // namespace
 
 TYPED_TEST(callbacks, wait_for_a_mutex_where_they_are_given_a_hart) {
+    if (comity::hart_count() == 1) GTEST_SKIP() << "the test has the only hart";
     locks_in_enter<TypeParam> s;
     s.register_here();
     {
@@ -75,7 +76,7 @@ bool threads_are_comitys() {
 }
 
 TYPED_TEST(callbacks, wait_for_a_mutex_where_they_borrow_a_hart) {
-    if (threads_are_comitys()) GTEST_SKIP() << "open: the holder, a thread of Comity's, gets no hart meanwhile";
+    if (threads_are_comitys() && comity::hart_count() == 1) GTEST_SKIP() << "the holder yields: it needs a hart";
     struct locks_in_request : plain_scheduler {
         TypeParam m;
         std::atomic<bool> is_in{false};
@@ -103,6 +104,39 @@ TYPED_TEST(callbacks, wait_for_a_mutex_where_they_borrow_a_hart) {
     comity::scheduler::unregister();
     comity::scheduler::unregister();
     other.join();
+}
+
+// A thread yields with the mutex, and is ready behind the context that calls the callback: another hart takes it up.
+TEST(callbacks_of_a_context, wait_for_a_mutex_whose_holder_is_ready_on_their_hart) {
+    if (comity::hart_count() == 1) GTEST_SKIP() << "the holder yields: it needs a hart";
+    struct locks_in_request : plain_scheduler {
+        comity::mutex m;
+        std::atomic<bool> is_in{false}, was_locked{false};
+        void on_request(comity_sched_t *, int) override {
+            is_in = true;
+            const std::lock_guard lock(m);
+            was_locked = true;
+        }
+    };
+    for (int round = 0; round < 20; ++round) {
+        locks_in_request s;
+        std::atomic<bool> is_locked{false};
+        const comity::threads scope;
+        comity::thread holder([&] {
+            const std::lock_guard lock(s.m);
+            is_locked = true;
+            while (!s.is_in) comity::this_thread::yield();
+        });
+        while (!is_locked) comity::this_thread::yield();
+        s.register_here();
+        plain_scheduler child;
+        child.register_here();
+        child.request_for_this(1);
+        EXPECT_TRUE(s.was_locked);
+        comity::scheduler::unregister();
+        comity::scheduler::unregister();
+        holder.join();
+    }
 }
 
 // The contexts of the scheduler wait for the mutex that its callbacks take. One that has waited for long gets it handed
