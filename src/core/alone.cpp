@@ -24,18 +24,19 @@ namespace comity::core {
 
 namespace {
 
-// ---- The core's own helpers. Workers last: all others find one missing.
+// ---- The core's own helpers. Those behind begin first: the timers' thread, whose watches make spare workers, finds
+// one.
 
 helper donors{count_donors, end_donors, begin_donors};
-helper timers{[]() noexcept -> unsigned { return are_timers_there() ? 1 : 0; }, end_timers_thread, start_timers_again,
-              &donors};
-helper maker{[]() noexcept -> unsigned { return sys::is_thread_maker_there() ? 1 : 0; }, sys::end_thread_maker, nullptr,
-             &timers};
 // A scheduler may have been opened because there was one (is_sure_of_a_worker).
 helper workers{[]() noexcept { return stacks_are_lent && has_started() ? base().worker_count() : 0; },
-               []() noexcept { base().end_workers(); }, []() noexcept { (void)base().is_sure_of_a_worker(); }, &maker};
+               []() noexcept { base().end_workers(); }, []() noexcept { (void)base().is_sure_of_a_worker(); }, &donors};
+helper timers{[]() noexcept -> unsigned { return are_timers_there() ? 1 : 0; }, end_timers_thread, start_timers_again,
+              &workers};
+helper maker{[]() noexcept -> unsigned { return sys::is_thread_maker_there() ? 1 : 0; }, sys::end_thread_maker, nullptr,
+             &timers};
 
-std::atomic<helper *> helpers{&workers};
+std::atomic<helper *> helpers{&maker};
 
 template <class Do> void for_each_helper(Do what) noexcept {
     for (helper *h = helpers.load(std::memory_order_acquire); h; h = h->next) what(*h); // acquire[helpers]
