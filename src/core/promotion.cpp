@@ -103,8 +103,9 @@ void run_promoted(void *argument) {
 
 } // namespace
 
+// Of the context that has forked the kernel thread is the parent's.
 bool promotable(const context *c) noexcept {
-    return c->tls && c->tls->provider == tls_provider::donor && !(c->tls->promoted && c->tls->promoted->stays);
+    return c->tls && c->tls->provider == tls_provider::donor && !c->tls->forked;
 }
 
 bool can_promote() noexcept { return select_tls_provider() == tls_provider::donor; }

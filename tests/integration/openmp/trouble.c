@@ -106,6 +106,35 @@ static void fork_among_many(void) {
     }
 }
 
+/* In the child the rank that has forked opens a region, and stands behind a rank of it that waits for it in a loop: it
+ * has no kernel thread of its own there, so the other one has to leave the hart. */
+static int wait_behind_a_loop(void) {
+    atomic_int goes_on = 0, was_true = 0;
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp barrier
+        if (omp_get_thread_num() == 0) atomic_store(&goes_on, 1);
+        while (!atomic_load(&goes_on)) {
+        }
+        atomic_fetch_add(&was_true, 1);
+    }
+    return atomic_load(&was_true);
+}
+
+static void fork_then_wait(void) {
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(30);
+            for (int i = 0; i < 5; i++)
+                if (wait_behind_a_loop() != 2) _exit(1);
+            _exit(0);
+        }
+        CHECK(child_is_well(child));
+    }
+}
+
 /* All ranks meet, in a loop of the program's: with fewer harts only Comity's watch brings them together. */
 static void meet_in_region(void) {
     atomic_int here = 0;
@@ -400,6 +429,7 @@ int main(int argc, char **argv) {
                {"fork_inside", fork_inside},
                {"fork_beside_loop", fork_beside_loop},
                {"fork_among_many", fork_among_many},
+               {"fork_then_wait", fork_then_wait},
                {"fork_while_watched", fork_while_watched},
                {"fork_among_lists", fork_among_lists},
                {"exit_inside", exit_inside},

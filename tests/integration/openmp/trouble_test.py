@@ -315,6 +315,10 @@ class regions(unittest.TestCase):
             for harts in ("2", "4"):
                 self.expect("fork_among_many", OMP_MAX_ACTIVE_LEVELS="4", COMITY_HARTS=harts, COMITY_CHAOS=seed)
 
+    def test_fork_in_a_rank_that_then_waits_behind_a_loop_does_not_end_the_child(self):
+        for harts in ("1", "2"):
+            self.expect("fork_then_wait", COMITY_HARTS=harts, COMITY_STALL_MS="5", OMP_MAX_ACTIVE_LEVELS="4")
+
     def test_fork_while_ranks_are_watched_leaves_a_watch_to_the_child(self):
         self.expect("fork_while_watched", COMITY_HARTS="2", COMITY_STALL_MS="1")
 
