@@ -4,6 +4,7 @@
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
 #include "core/cpu_time.hpp"
+#include "core/fork_gate.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
@@ -146,7 +147,8 @@ bool on_interruption(const sys::interruption &i) noexcept {
         const time_slice slice{.of = d.slice_of, .overdue = d.is_overdue};
         d.step.store(state::none, std::memory_order_release); // release[displacement]: the watch may write them again
         if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice.of && !same_loop(d, i)) return true;
-        const bool leaves = may_leave(k, c, i, for_others, slice);
+        // Where it goes on it is entered into lists whose locks a fork holds.
+        const bool leaves = may_leave(k, c, i, for_others, slice) && enter_fork_gate();
         if (!leaves && call.number < 0) return true;
         leaving what{slice.of && slice.of == k->current_sched};
         if (leaves) stop_dozing(); // the watch may have seen it in this very call before
@@ -154,6 +156,7 @@ bool on_interruption(const sys::interruption &i) noexcept {
         const bool was_moved = std::exchange(c->self.is_moved, true);
         sys::open_signals(i);
         if (leaves) pause(c, leave_to_donor, &what);
+        if (leaves) leave_fork_gate();
         if (leaves) sys::end_move(i);
         if (sys::has_rest(i, call)) { // in which it sleeps, as in the call itself
             c->self.is_moved = was_moved;

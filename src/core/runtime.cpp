@@ -4,6 +4,7 @@
 #include "core/base.hpp"
 #include "core/binding.hpp"
 #include "core/cpu_time.hpp"
+#include "core/fork_gate.hpp"
 #include "core/input.hpp"
 #include "core/overflow.hpp"
 #include "core/promotion.hpp"
@@ -124,6 +125,7 @@ void begin_spins(std::uint64_t usual) noexcept {
 // others to go on.
 void before_fork() {
     input_before_fork();
+    close_fork_gate();
     starting.lock();
     if (!started.load(std::memory_order_relaxed)) return;
     schedulers_around_fork(current_carrier(), fork_stage::before);
@@ -139,9 +141,11 @@ void parent_after_fork() {
         schedulers_around_fork(current_carrier(), fork_stage::parent);
     }
     starting.unlock();
+    open_fork_gate();
     input_after_fork(false);
 }
 void child_after_fork() {
+    open_fork_gate_in_child();
     starting.unlock();
     sys::forget_thread_maker();
     timers_after_fork();

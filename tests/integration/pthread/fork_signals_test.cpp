@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <new>
 #include <string>
@@ -16,6 +17,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -200,4 +202,36 @@ TEST(fork_signals, end_a_child_that_becomes_another_program_at_that_moment) {
         EXPECT_EQ(waitpid(child, &status, 0), child);
         EXPECT_TRUE(WIFSIGNALED(status)) << "sent after " << 50 * i << " us";
     }
+}
+
+// A handler that interrupts malloc waits for no lock that the fork holds, which waits for malloc's.
+TEST(fork_signals, do_not_keep_a_fork_from_the_locks_of_malloc) {
+    struct sigaction to {
+    }, was{};
+    to.sa_handler = [](int) {};
+    to.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &to, &was);
+    std::atomic<bool> stop{false};
+    auto allocate = [&] {
+        constexpr std::size_t least = 1100, spread = 5000; // what no thread keeps for itself
+        for (unsigned n = 1; !stop;) {
+            std::array<void *, 40> all{};
+            for (void *&p : all) p = std::malloc(least + (n = n * 1664525 + 1013904223) / 256 % spread);
+            for (void *p : all) std::free(p);
+        }
+    };
+    std::array<pthread_t, 3> busy{};
+    for (pthread_t &t : busy) t = start(allocate);
+    itimerval often{{0, 200}, {0, 200}};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    for (int i = 0; i < 300; ++i) {
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        EXPECT_EQ(waitpid(child, nullptr, 0), child);
+    }
+    often = {};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    stop = true;
+    for (const pthread_t t : busy) pthread_join(t, nullptr);
+    sigaction(SIGALRM, &was, nullptr);
 }

@@ -160,6 +160,24 @@ int wait_for_handler(receiver &r) {
 }
 
 } // namespace
+
+mask_for_now::mask_for_now(receiver &r, const sigset_t *mask) noexcept
+    : r_(r), before_(r.blocked.load(std::memory_order_relaxed)) {
+    const signal_set s = set_of(mask) & ~never_blocked;
+    claim(s);
+    r.blocked.store(s, std::memory_order_relaxed);
+}
+
+siginfo_t info_of(int signal, int code, sigval value) noexcept {
+    siginfo_t i{};
+    i.si_signo = signal;
+    i.si_code = code;
+    i.si_pid = ::getpid();
+    i.si_uid = ::getuid();
+    i.si_value = value;
+    return i;
+}
+
 } // namespace comity::posix
 
 using namespace comity::posix;

@@ -3,6 +3,7 @@
 
 #include "core/carrier.hpp"
 #include "core/displacement.hpp"
+#include "core/fork_gate.hpp"
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "core/timer.hpp"
@@ -129,9 +130,15 @@ void forget(signal_queue &q) noexcept {
 
 // ---- Handlers
 
-void handle(receiver &r, siginfo_t &info, const sys::interruption *at) {
+struct taken {
+    siginfo_t info;
+    struct sigaction action;
+};
+
+void handle(receiver &r, taken &t, const sys::interruption *at) {
+    siginfo_t &info = t.info;
     const int signal = info.si_signo;
-    const struct sigaction a = take_action(signal);
+    const struct sigaction &a = t.action;
     if (!(a.sa_flags & SA_SIGINFO)) {
         if (a.sa_handler == SIG_DFL) return act_by_default(signal);
         if (a.sa_handler == SIG_IGN) return;
@@ -242,13 +249,18 @@ void take_no_more(receiver &r) noexcept {
 
 void before_fork() noexcept {
     if (receiver *r = receiver_here()) r->forks = true;
+    core::close_fork_gate();
     lock_routing();
     lock.lock();
 }
-void parent_after_fork() noexcept {
+void leave_locks() noexcept {
     lock.unlock();
     unlock_routing();
     if (receiver *r = receiver_here()) r->forks = false;
+}
+void parent_after_fork() noexcept {
+    leave_locks();
+    core::open_fork_gate();
 }
 void child_after_fork() noexcept {
     listed.number = 0;
@@ -258,7 +270,8 @@ void child_after_fork() noexcept {
     if (r) forget(r->sent);
     is_first_there.store(is_first, std::memory_order_relaxed);
     routing_after_fork();
-    parent_after_fork();
+    leave_locks();
+    core::open_fork_gate_in_child();
 }
 
 __attribute__((constructor(handlers_of_signals))) void stay_out_of_forks() noexcept {
@@ -517,27 +530,28 @@ void leave_call(receiver &r) noexcept {
     sys::comity_writes_in_parts = r.call && r.call->is_librarys;
 }
 
-mask_for_now::mask_for_now(receiver &r, const sigset_t *mask) noexcept
-    : r_(r), before_(r.blocked.load(std::memory_order_relaxed)) {
-    const signal_set s = set_of(mask) & ~never_blocked;
-    claim(s);
-    r.blocked.store(s, std::memory_order_relaxed);
+namespace {
+
+bool take_due(receiver &r, taken &t) noexcept {
+    const signal_set due = due_for(r);
+    if (due == 0 || !take(r, due, t.info)) return false;
+    t.action = take_action(t.info.si_signo);
+    return true;
 }
 
+} // namespace
+
+// In an interruption, while a fork is under way, the rest is left to the router, which has the receiver in its list or
+// the signal in the process's queue.
 void deliver(receiver &r, const sys::interruption *at) {
     const sys::errno_kept kept;
-    siginfo_t info;
-    for (signal_set due = 0; (due = due_for(r)) != 0 && take(r, due, info);) handle(r, info, at);
-}
-
-siginfo_t info_of(int signal, int code, sigval value) noexcept {
-    siginfo_t i{};
-    i.si_signo = signal;
-    i.si_code = code;
-    i.si_pid = ::getpid();
-    i.si_uid = ::getuid();
-    i.si_value = value;
-    return i;
+    for (taken t; is_due(r);) {
+        if (at && !core::enter_fork_gate()) return ring_router();
+        const bool is_there = take_due(r, t);
+        if (at) core::leave_fork_gate();
+        if (!is_there) return;
+        handle(r, t, at);
+    }
 }
 
 int send(receiver &r, const siginfo_t &info) noexcept {
@@ -666,11 +680,16 @@ bool on_arrival_in_program(const sys::interruption &i, const siginfo_t &info) {
     receiver *r = interrupted_receiver();
     if (!r || !may_handle(*r, i)) return false;
     leave_handlers_below(*r, i.sp);
+    if (!core::enter_fork_gate()) return false;
     lock.lock();
     const int error = is_of_who_causes_it(info.si_signo) ? enqueue(r->sent, info) : enqueue_for_process(info);
     lock.unlock();
+    taken first;
+    const bool is_there = error == 0 && take_due(*r, first);
+    core::leave_fork_gate();
     if (error != 0) return false;
     const std::uint32_t before = r->handled_without_restart;
+    if (is_there) handle(*r, first, &i);
     deliver(*r, &i);
     end_call(*r, i, r->handled_without_restart != before);
     if (process.pending.load(std::memory_order_relaxed)) ring_router();
