@@ -12,10 +12,21 @@
 
 #include "sys/errno_kept.hpp"
 #include "sys/message.hpp"
+#include "sys/spinlock.hpp"
 
 namespace comity::sys {
 
 namespace {
+
+spinlock visiting;
+
+using visitor = int (*)(dl_phdr_info *, std::size_t, void *);
+int visit_headers(visitor visit, void *argument) noexcept {
+    visiting.lock();
+    const int result = ::dl_iterate_phdr(visit, argument);
+    visiting.unlock();
+    return result;
+}
 
 address_range range_of(const dl_phdr_info &object) noexcept {
     address_range all{UINTPTR_MAX, 0};
@@ -36,7 +47,7 @@ template <class F> void with_object_around(const void *address, F f) noexcept {
         F &f;
     };
     search s{reinterpret_cast<std::uintptr_t>(address), f};
-    ::dl_iterate_phdr(
+    visit_headers(
         [](dl_phdr_info *object, std::size_t, void *argument) {
             auto *s = static_cast<search *>(argument);
             if (!range_of(*object).contains(s->address)) return 0;
@@ -110,6 +121,9 @@ bool is_needed_before(const link_map *first, const link_map *m) noexcept {
 }
 
 } // namespace
+
+void lock_objects() noexcept { visiting.lock(); }
+void unlock_objects() noexcept { visiting.unlock(); }
 
 address_range object_around(const void *address) noexcept {
     address_range found;
@@ -343,7 +357,7 @@ bool visit_objects(bool (*visit)(const void *object, void *argument), void *argu
         bool (*visit)(const void *, void *);
         void *argument;
     } all{visit, argument};
-    return ::dl_iterate_phdr( // for its lock
+    return visit_headers( // for its lock
                [](dl_phdr_info *, std::size_t, void *argument) {
                    const auto &all = *static_cast<const visit_all *>(argument);
                    for (const link_map *m = _r_debug.r_map; m; m = m->l_next)
@@ -366,7 +380,7 @@ const void *last_loaded_if_all_came_with_program(const char *preloaded) noexcept
         const char *preloaded;
         const link_map *last;
     } s{preloaded, nullptr};
-    ::dl_iterate_phdr( // for its lock
+    visit_headers( // for its lock
         [](dl_phdr_info *, std::size_t, void *argument) {
             auto &s = *static_cast<search *>(argument);
             const link_map *const program = _r_debug.r_map;

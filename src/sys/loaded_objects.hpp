@@ -16,6 +16,11 @@ struct address_range {
     bool contains(std::uintptr_t address) const noexcept { return address >= begin && address < end; }
 };
 
+// Held around each look at the dynamic linker's list that takes that one's own lock, which glibc does not free in the
+// child of a fork; and over a fork, so that no child finds it held by Comity for ever. Not held twice.
+void lock_objects() noexcept;
+void unlock_objects() noexcept;
+
 // What the object that contains this address takes of the address space; empty: none does. Takes the dynamic linker's
 // lock for a moment.
 COMITY_SHARED address_range object_around(const void *address) noexcept;

@@ -17,7 +17,6 @@
 #include "sys/message.hpp"
 #include "sys/process.hpp"
 #include "sys/sanitized.hpp"
-#include "sys/spinlock.hpp"
 #include "sys/thread_pointer.hpp"
 
 namespace comity::sys {
@@ -115,7 +114,7 @@ bool is_beside(const dl_phdr_info &object) noexcept {
 
 // The end of the list of them all; null: some may not stay.
 std::atomic<const link_map *> last_for_good{nullptr};
-known for_good; // set once, under the lock `visiting`
+known for_good; // set once, with lock_objects
 std::atomic<bool> for_good_is_known{false};
 
 const link_map *next_of(const link_map *m) noexcept { return __atomic_load_n(&m->l_next, __ATOMIC_RELAXED); }
@@ -140,7 +139,7 @@ bool renew_for_good() noexcept {
     return true;
 }
 
-// Under the lock `visiting`. What was loaded meanwhile no thread on this storage has used.
+// With lock_objects. What was loaded meanwhile no thread on this storage has used.
 void note_for_good() noexcept {
     if (for_good_is_known.load(std::memory_order_relaxed) || !cache.complete || !nothing_else_is_loaded()) return;
     for_good = cache;
@@ -183,23 +182,20 @@ int visit(dl_phdr_info *object, std::size_t, void *first_time) noexcept {
 
 constinit own_function<void (*)()> own_destructors{"__call_tls_dtors"};
 
-// Around the dynamic linker's lock, and around a fork: glibc's child would find that one held for ever.
-spinlock visiting;
-
 // As in kernel_thread.cpp: not by a thread for which the holder of the dynamic linker's lock waits.
 __attribute__((constructor)) void find_early() noexcept {
     own_path();
     program_is_sanitizer();
     own_destructors.find();
+    lock_objects();
     ::dl_iterate_phdr(
         [](dl_phdr_info *object, std::size_t, void *) {
             last_of_program = std::max(last_of_program, object->dlpi_tls_modid);
             return 0;
         },
         nullptr);
+    unlock_objects();
     note_what_stays();
-    if (!at_fork([] { visiting.lock(); }, [] { visiting.unlock(); }, [] { visiting.unlock(); }))
-        warn("no memory to prepare for fork: a child process must not make threads");
 }
 
 } // namespace
@@ -212,6 +208,7 @@ bool destroy_thread_locals() noexcept {
 }
 
 void note_own_libraries() noexcept {
+    lock_objects();
     ::dl_iterate_phdr(
         [](dl_phdr_info *, std::size_t, void *) {
             const link_map *last = last_for_good.load(std::memory_order_relaxed);
@@ -225,15 +222,16 @@ void note_own_libraries() noexcept {
             return 1;
         },
         nullptr);
+    unlock_objects();
 }
 
 void renew_thread_locals() noexcept {
     if (renew_for_good()) return;
     bool first = true;
-    visiting.lock();
+    lock_objects();
     ::dl_iterate_phdr(visit, &first);
     note_for_good();
-    visiting.unlock();
+    unlock_objects();
 }
 
 } // namespace comity::sys

@@ -239,3 +239,32 @@ TEST(process, a_fork_from_a_thread_leaves_it_alone) {
     for (int i = 0; i < 3; ++i) pthread_join(start(f), nullptr);
     f();
 }
+
+// Functions that are not known yet are looked up in the dynamic linker's list, whose lock glibc's child does not free.
+TEST(process, threads_run_in_a_child_that_was_forked_while_others_were_created) {
+    std::atomic<bool> stop{false};
+    auto nothing = [] {};
+    auto nothing_else = [] {};
+    auto create = [&] {
+        while (!stop) {
+            pthread_join(start(nothing), nullptr);
+            pthread_join(start(nothing_else), nullptr);
+        }
+    };
+    std::array<pthread_t, 3> busy{};
+    for (pthread_t &t : busy) t = start(create);
+    for (int i = 0; i < 200 && !HasFailure(); ++i) {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(30);
+            pthread_join(start(nothing), nullptr);
+            pthread_join(start(nothing_else), nullptr);
+            _exit(0);
+        }
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0) << "fork " << i;
+    }
+    stop = true;
+    for (const pthread_t t : busy) pthread_join(t, nullptr);
+}
