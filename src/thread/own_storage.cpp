@@ -25,6 +25,7 @@ void renew_own_storage() noexcept {
     core::tls_block *block = core::current_context()->tls;
     errno = 0;
     if (!block || !std::exchange(block->used, true)) return; // nobody was here before
+    ++block->renewals;
     sys::renew_thread_locals();
     *core::caught_here() = {};
     ::uselocale(LC_GLOBAL_LOCALE);

@@ -29,6 +29,7 @@ struct tls_block {
     tls_provider provider = tls_provider::none;
     bool forked = false;       // the process is a fork made on this block: the C library counts on it for ever
     bool used = false;         // a thread of the program has run on it: the next one renews the variables
+    unsigned renewals = 0;     // so many threads have run on it after others
     bool used_up = false;      // not for another context: its kernel thread is to end with the one that it has
     unsigned kernel_state = 0; // what its kernel thread has of its own (kernel_state.hpp); by who runs on it
     bool id_was_told = false;  // its kernel_id, to the program: another context is not to have that soon

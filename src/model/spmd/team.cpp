@@ -5,6 +5,7 @@
 #include "core/chaos.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
+#include "core/tls/block.hpp"
 #include "model/spmd/scheduler.hpp"
 #include "model/spmd/standstills.hpp"
 #include "model/spmd/watch.hpp"
@@ -28,6 +29,9 @@ constexpr unsigned hand_over_ns = 450;
 
 std::size_t stack_size = 0;                               // set_stack_size
 std::atomic<void (*)(int harts)> region_watcher{nullptr}; // by watch_regions
+
+// Another number: another thread of the program's has been the context since.
+unsigned renewals_of(const context *c) noexcept { return c->tls ? c->tls->renewals : 0; }
 
 void report(int harts) noexcept {
     if (auto *watcher = region_watcher.load(std::memory_order_relaxed)) watcher(harts);
@@ -54,6 +58,7 @@ team *team::create(context *master) noexcept {
     t->master = master;
     t->slots_ = slots;
     t->generation = core::generation();
+    t->renewals = renewals_of(master);
     t->is_hot = sys::get_options().hot_teams;
     t->is_tree = sys::get_options().team_tree;
     t->hand_over_ = static_cast<std::uint32_t>(core::ticks_per_us() * hand_over_ns / 1000);
@@ -583,6 +588,11 @@ team *prepare(unsigned ranks) noexcept {
     team *t = *at;
     if (t && t->generation != core::generation()) { // made before a fork: its members' threads are not in this process
         *at = t = nullptr;
+    }
+    if (t && is_apart &&
+        t->renewals != renewals_of(c)) { // made for another thread: its ranks do not have this one's state
+        drop(t);
+        t = nullptr;
     }
     if (!t) {
         t = team::create(c);

@@ -229,6 +229,7 @@ public:
     unsigned last_size = 0;       // the region's ranks
     unsigned room_ = 0;           // of members_
     std::uint32_t generation = 0; // of the process: members do not survive a fork
+    unsigned renewals = 0;        // of the master's storage, as the team was made
     bool lingering = false;       // a root team, which stays registered between its regions
     bool is_guest = false;        // below a scheduler that is neither a team nor the base
     bool is_hot = true;           // it is kept for the next region (COMITY_HOT_TEAMS)

@@ -291,17 +291,38 @@ static void in_master(void) {
     run_all(inherits, 2, "a thread created by main");
     expect(1, "main");
 }
+// A thread's ranks inherit from it, also where another thread has opened regions before on what is now its storage.
+static void *open_without(void *unused) {
+    region(3, -1, 0);
+    return unused;
+}
+static void *open_with(void *unused) {
+    if (kind->set() != 0)
+        wrong = 1000;
+    else
+        region(3, -1, kind->is_not_inherited ? 1 : 7);
+    return unused;
+}
+static void in_later_thread(void) {
+    for (int i = 0; i < 3; ++i) {
+        pthread_t t;
+        if (pthread_create(&t, NULL, open_without, NULL) != 0) abort();
+        pthread_join(t, NULL);
+        if (pthread_create(&t, NULL, open_with, NULL) != 0) abort();
+        pthread_join(t, NULL);
+        if (wrong >= 1000) return wrong = 0, (void)printf("%s: not allowed\n", kind->name);
+    }
+    expect(0, "main");
+}
 #endif
 
 static const struct way {
     const char *name;
     void (*go)(void);
 } ways[] = {
-    {"in_thread", in_thread},
-    {"in_main", in_main},
+    {"in_thread", in_thread}, {"in_main", in_main},
 #ifdef _OPENMP
-    {"in_rank", in_rank},
-    {"in_master", in_master},
+    {"in_rank", in_rank},     {"in_master", in_master}, {"in_later_thread", in_later_thread},
 #endif
 };
 enum { number_of_ways = sizeof ways / sizeof *ways };

@@ -199,6 +199,7 @@ void *run(void *data) {
     const core::context *c = core::current_context();
     errno = 0;
     if (c->tls && std::exchange(c->tls->used, true)) {
+        ++c->tls->renewals;
         sys::renew_thread_locals();
         *core::caught_here() = {};
         ::uselocale(LC_GLOBAL_LOCALE);
