@@ -1,6 +1,6 @@
 """Runs programs with settings by chance, one run after the other, and says which ones did not end well.
 
-mixed.py [--seconds N] [--seed S] --drop-in GOMP --drop-in THREADS PROGRAM...
+mixed.py [--seconds N] [--seed S] --drop-in GOMP --drop-in THREADS --drop-in PTHREAD PROGRAM...
 A program may be followed by =LIBRARY, the OpenMP drop-in that it needs in place of the first one. It gets a seed, a number of
 threads, and the status that it is to end with. SOAK_SECONDS and SOAK_SEED are the defaults of N and S. Of a run that does not
 end, gdb (if it is there) writes all threads' backtraces. The last line is JSON.
@@ -77,7 +77,8 @@ def main():
     until, runs, failed, slowest = time.monotonic() + asked.seconds, 0, 0, 0.0
     while time.monotonic() < until:
         program, _, own = chance.choice(asked.programs).partition("=")
-        drop_ins = [own or asked.drop_in[0], *(asked.drop_in[1:] if chance.random() < 0.8 else [])]
+        openmp, threads, without_threads = asked.drop_in
+        drop_ins = [own or openmp, threads if chance.random() < 0.8 else without_threads]  # as comity run has them
         settings = {k: chance.choice(v) for k, v in SETTINGS.items() if chance.random() < 0.25}
         status = chance.randrange(3, 120)
         command = [program, str(chance.randrange(1000)), chance.choice(["1", "2", "4", "8"]), str(status)]

@@ -270,8 +270,37 @@ void fork_a_chain(chance &by, int depth) {
 
 const int first_niceness = getpriority(PRIO_PROCESS, 0);
 
-void keep_kernel_state(chance &by, int depth) {
-    if (depth > 0 || threads_are_ours) return; // threads of Comity's pass their state on to the kernel thread's next
+// Of the calling thread.
+void have_state(int niceness, unsigned long slack) {
+    CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), niceness);
+    CHECK_EQUAL(static_cast<unsigned long>(prctl(PR_GET_TIMERSLACK)), slack);
+}
+
+// What is made by a thread with a state of its own has that state.
+void pass_on_state(chance &by, int niceness) {
+    switch (by.below(4)) {
+    case 0:
+        return std::thread([niceness] { CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), niceness); }).join();
+    case 1: {
+#pragma omp parallel num_threads(1 + by.below(4))
+        CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), niceness);
+        return;
+    }
+    case 2:
+        CHECK(throws_well(3));
+        return;
+    default: {
+        const pid_t child = fork();
+        if (child == 0) _exit(getpriority(PRIO_PROCESS, 0) == niceness ? 0 : 1);
+        int status = 0;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        CHECK_EQUAL(status, 0);
+    }
+    }
+}
+
+void keep_kernel_state(chance &by, int) {
     std::thread([own = by.other(1)]() mutable {
         const int niceness = std::min(first_niceness + 1 + static_cast<int>(own.below(10)), 19);
         const unsigned long slack = 60000 + own.below(1000);
@@ -279,10 +308,9 @@ void keep_kernel_state(chance &by, int depth) {
         prctl(PR_SET_TIMERSLACK, slack);
         for (int i = 0; i < 5; ++i) {
             pause(own);
-            CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), niceness);
-            CHECK_EQUAL(static_cast<unsigned long>(prctl(PR_GET_TIMERSLACK)), slack);
+            have_state(niceness, slack);
+            pass_on_state(own, niceness);
         }
-        std::thread([niceness] { CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), niceness); }).join();
     }).join();
     CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), first_niceness);
     std::thread([] { CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), first_niceness); }).join();
