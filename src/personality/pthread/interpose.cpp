@@ -25,8 +25,10 @@ COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(const timespec *, timespec *
 COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(clockid_t, int, const timespec *, timespec *)> next_clock_nanosleep{
     "clock_nanosleep"};
 
-COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(clockid_t, timespec *)> next_gettime{"clock_gettime"};
-COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(int, comity::sys::usage *)> next_getrusage{"getrusage"};
+// A handler may call these in a wait that a request ends at any instruction (the C library's, and condition::wait). So
+// they throw nothing, and calling them needs no table that says where a thread must not be unwound.
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(clockid_t, timespec *) noexcept> next_gettime{"clock_gettime"};
+COMITY_NEXT_SYMBOL comity::sys::next_symbol<int (*)(int, comity::sys::usage *) noexcept> next_getrusage{"getrusage"};
 
 __attribute__((constructor)) void find_all_next() noexcept { comity::sys::find_all_next(); }
 

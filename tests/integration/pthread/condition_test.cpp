@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -231,6 +232,45 @@ TEST_P(condition, a_cancelled_waiter_holds_the_mutex_and_swallows_no_signal) {
         EXPECT_EQ(s.cancelled, was_cancelled);
         EXPECT_EQ(pthread_cond_destroy(&s.cond), 0);
     }
+}
+
+// The C library ends a wait that a handler has interrupted in the handler's middle, whatever that has called: here a
+// function that one of Comity's stands before, through which the stack is unwound.
+TEST_P(condition, a_waiter_is_cancelled_amid_a_handler_that_asks_for_the_time) {
+    static std::atomic<bool> handles;
+    struct sigaction to {
+    }, was{};
+    to.sa_handler = [](int) {
+        constexpr long most_ms = 20;
+        const timespec end = after_ms(CLOCK_MONOTONIC, most_ms);
+        handles = true;
+        for (timespec now{}; now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec);)
+            clock_gettime(CLOCK_MONOTONIC, &now);
+    };
+    sigaction(SIGUSR1, &to, &was);
+    struct shared {
+        pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+        pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+        static void *wait(void *argument) {
+            auto *s = static_cast<shared *>(argument);
+            pthread_mutex_lock(&s->mutex);
+            for (;;) pthread_cond_wait(&s->cond, &s->mutex);
+        }
+    };
+    for (int again = 0; again < 50; ++again) {
+        shared s;
+        pthread_t waiter;
+        void *result = nullptr;
+        ASSERT_EQ(pthread_create(&waiter, nullptr, shared::wait, &s), 0);
+        usleep(1000); // mostly it sleeps then
+        handles = false;
+        pthread_kill(waiter, SIGUSR1);
+        while (!handles) sched_yield();
+        pthread_cancel(waiter);
+        pthread_join(waiter, &result);
+        EXPECT_EQ(result, PTHREAD_CANCELED);
+    }
+    sigaction(SIGUSR1, &was, nullptr);
 }
 
 // POSIX: a request that is there when a cancellation point is called is acted upon before it returns, also where the
