@@ -2,6 +2,7 @@
 
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
+#include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "sys/interruption.hpp"
 #include "sys/message.hpp"
@@ -408,7 +409,7 @@ bool base_scheduler::should_have_the_last(hart *h) noexcept {
 
 // ---- Adopted threads
 
-void base_scheduler::acquire(carrier *k) noexcept {
+bool base_scheduler::acquire(carrier *k, patience p) noexcept {
     wants_none_to_keep(k);
     if (hart *h = kept_by(k)) {
         if (take_back(h, k)) {
@@ -416,7 +417,7 @@ void base_scheduler::acquire(carrier *k) noexcept {
             k->carried = h;
             bind_as_hart(k);
             become(k, this);
-            return;
+            return true;
         }
     }
     k->kept = nullptr;
@@ -424,12 +425,13 @@ void base_scheduler::acquire(carrier *k) noexcept {
     if (!h) h = take_kept(grace_us * ticks_per_us());
     if (h)
         k->carried = h;
-    else
-        wait_for_hart(k);
+    else if (!wait_for_hart(k, p))
+        return false;
     bind_as_hart(k);
     k->granted_at = sys::ticks();
     become(k, this);
     ++k->count.grants;
+    return true;
 }
 
 // How many there were before.
@@ -445,7 +447,11 @@ std::uint32_t base_scheduler::queue_up(carrier *k) noexcept {
     return ahead;
 }
 
-void base_scheduler::wait_for_hart(carrier *k) noexcept {
+bool base_scheduler::wait_for_hart(carrier *k, patience p) noexcept {
+    constexpr std::int64_t longest_stalls = 20;
+    const std::int64_t stall_ns = std::int64_t{sys::get_options().stall_ms} * 1'000'000;
+    const bool ends = p == patience::ends && stall_ns != 0 && can_promote();
+    const std::int64_t until = ends ? sys::deadline_in(longest_stalls * stall_ns) : INT64_MAX;
     const std::uint32_t ahead = queue_up(k);
     // Keepers come and go without looking at the queue, so look again now and then: first when the turn should have
     // come, then less and less often. Each look is a kernel thread more that wants a core while all are taken.
@@ -455,15 +461,17 @@ void base_scheduler::wait_for_hart(carrier *k) noexcept {
         if (h) {
             if (remove_waiter(k)) {
                 k->carried = h;
-                return;
+                return true;
             }
             release(h); // somebody is giving us another one
+        } else if (sys::now_ns() >= until && remove_waiter(k)) {
+            return false;
         }
         if (us >= longest_wait_us) tell_of_wait();
         us = std::min(us, longest_wait_us);
         if (k->park.wait_until(sys::now_ns() + static_cast<std::int64_t>(us) * 1000)) {
             k->carried = k->granted.h;
-            return;
+            return true;
         }
     }
 }

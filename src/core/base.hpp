@@ -19,9 +19,9 @@ public:
     static void start(unsigned n) noexcept; // with n harts
     unsigned hart_count() const noexcept { return count_; }
 
-    // The calling adopted carrier gets a hart: its kept one, an idle one, or it waits its turn. Does not switch; may
-    // sleep.
-    void acquire(carrier *k) noexcept;
+    // The calling adopted carrier gets a hart: its kept one, an idle one, or it waits its turn; false:
+    // its patience has ended. Does not switch; may sleep.
+    bool acquire(carrier *k, patience p = patience::lasts) noexcept;
     // The calling adopted carrier's outermost region has ended, or a call of it: it keeps the hart, or hands it to a
     // thread that waits, or a root.
     void leave(carrier *k, next_use next) noexcept;
@@ -152,7 +152,7 @@ private:
     bool keep_for_outsider(hart *h) noexcept;
     void keep_no_other(carrier *k) noexcept;
     static void note_keeper(hart *h, carrier *keeper, int id, std::uint64_t now) noexcept;
-    void wait_for_hart(carrier *k) noexcept;
+    bool wait_for_hart(carrier *k, patience p) noexcept;
 
     hart *harts_ = nullptr;
     unsigned count_ = 0;

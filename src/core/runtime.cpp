@@ -374,24 +374,30 @@ carrier *adopt_if_possible() noexcept {
     return k;
 }
 
-carrier *enter_comity() noexcept {
+// With the hart that it has got: in the scheduler that its own computation has left.
+static void stand_in_left(carrier *k) noexcept {
+    sched *s = std::exchange(k->left, nullptr);
+    s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    k->native->owner = s;
+    become(k, s);
+}
+
+carrier *enter_comity(patience p) noexcept {
     carrier *k = current_carrier();
     if (!k) k = adopt();
-    if (!k->carried && !come_back()) {
-        base().acquire(k);
+    if (k->carried || !base().acquire(k, p)) return k;
+    if (k->left)
+        stand_in_left(k);
+    else
         k->native->owner = &base();
-    }
     return k;
 }
 
 bool come_back() noexcept {
     carrier *k = current_carrier();
     if (!k || !k->left || k->carried) return false;
-    base().acquire(k);
-    sched *s = std::exchange(k->left, nullptr);
-    s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
-    k->native->owner = s;
-    become(k, s);
+    (void)base().acquire(k);
+    stand_in_left(k);
     return true;
 }
 
@@ -433,7 +439,7 @@ bool sleep_without_hart(carrier *k, std::int64_t deadline) noexcept {
 
 void sleep_at_home(carrier *k) noexcept {
     sleep_without_hart(k);
-    base().acquire(k);
+    (void)base().acquire(k);
     context *native = k->native;
     for (sched *s = native->owner; s && s != &base(); s = s->parent)
         s->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]

@@ -22,7 +22,11 @@ COMITY_SHARED carrier *adopt_if_possible() noexcept;
 // leave_comity gives it up again when the native context belongs to no scheduler but the base: it is kept for its next
 // use, which, as after a region, is expected `soon`, or else only if no scheduler wants one.
 enum class next_use : bool { soon, not_known };
-carrier *enter_comity() noexcept;
+//
+// patience::ends: it may do without, on kernel threads, and waits for twenty times COMITY_STALL_MS at most; then it has
+// none. Those that have the harts may never come to an end.
+enum class patience : bool { lasts, ends };
+carrier *enter_comity(patience p = patience::lasts) noexcept;
 // The calling thread's own computation has left its hart in a scheduler that it registered, where others needed it, and
 // did not notice (displacement): it gets one there again, and true. Else nothing happens. Never switches; may sleep.
 bool come_back() noexcept;

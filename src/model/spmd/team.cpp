@@ -564,12 +564,17 @@ team *innermost_running(const context *c) noexcept {
 namespace {
 
 // A user-level thread of another scheduler's comes back to a hart before its outermost region, if it has lost it; else
-// it gives way to the computation of the kernel thread on which it is: between regions nobody chooses what to run.
-void come_to_outermost(const context *c) noexcept {
+// it gives way to the computation of the kernel thread on which it is, and its scheduler, every few regions, to threads
+// that wait for a hart: between regions nobody chooses what to run.
+void come_to_outermost(context *c) noexcept {
     const carrier *k = c->on;
     if (!k->carried) return core::go_back_home(c);
-    const core::sched *s = k->current_sched;
-    if (s->hooks != &team_hooks && c != k->native && core::home_ready(k, s)) (void)core::let_others_run();
+    core::sched *s = k->current_sched;
+    if (s->hooks == &team_hooks || !s->hooks) return;
+    if (c != k->native && core::home_ready(k, s))
+        (void)core::let_others_run();
+    else if (base().waited_for() && s->hooks->yield)
+        (void)s->hooks->yield(s, c);
 }
 
 } // namespace
@@ -582,7 +587,7 @@ team *prepare(unsigned ranks) noexcept {
     if (is_apart && !c) c = core::adopt()->current;
     // In the middle of a region without a hart: promoted or displaced.
     const bool without = c && !c->on->carried && (around || is_apart || core::is_promoted(c));
-    if (!without) c = core::enter_comity()->current;
+    if (!without) c = core::enter_comity(core::patience::ends)->current; // it may have got none
     const carrier *k = c->on;
     team **at = around ? &around->deeper : reinterpret_cast<team **>(&c->hot);
     team *t = *at;

@@ -202,6 +202,8 @@ public:
     bool has_promoted() const noexcept { return is_running() && any_promoted_.load(std::memory_order_relaxed); }
     bool master_waits_at_home() const noexcept;
     unsigned looks_without_progress() noexcept;
+    // For how many has no rank here had its turn, while some wait?
+    unsigned looks_without_turn() noexcept;
     member *take_waiting() noexcept;
     void promote_member(member *m) noexcept;
     // The context, on the calling hart, is about to be promoted; false: it cannot be.
@@ -270,8 +272,8 @@ public:
     // How often ranks of a nested team do not give way to the master, and how often they did not the last time: it was
     // in vain. By who opens a barrier.
     std::atomic<std::uint8_t> give_way_pauses_{0}, give_way_pause_{0};
-    std::uint64_t last_progress_ = 0;                      // the watch's
-    unsigned still_ = 0;                                   // the watch's: looks for which it has been so
+    std::uint64_t last_progress_ = 0, last_turn_ = 0;      // the watch's
+    unsigned still_ = 0, turnless_ = 0;                    // the watch's: looks for which they have been so
     team *next_known = nullptr, *previous_known = nullptr; // in the watch's list
     team *deeper = nullptr;                                // the hot team of the same master, one level further in
     const context *survivor_ = nullptr; // in the child of a fork in the region: the rank that is there
@@ -307,6 +309,7 @@ private:
     bool runs_on_threads(const void *code, unsigned ranks, region_kind kind) noexcept;
     void promote_all(unsigned ranks) noexcept;
     void note_standstill(const void *code, unsigned ranks) noexcept;
+    std::uint64_t turns() const noexcept;
     std::uint64_t progress() const noexcept;
     member *promotable_member(const context *c) noexcept;
     core::sched *around_masters(const context *c) noexcept;

@@ -20,6 +20,8 @@ namespace {
 // So often the watch looks before it decides that a region stands still, and before it ends for want of regions that
 // have ranks waiting.
 constexpr unsigned looks = 5;
+// And so often before it takes ranks that wait while the harts do something all the time, but none of these has a turn.
+constexpr unsigned looks_below = 20 * looks;
 
 core::spinlock teams_lock;
 team *teams = nullptr;             // by team::next_known, under teams_lock
@@ -41,12 +43,13 @@ unsigned take_stalled(member **out, unsigned most, findings &found) noexcept {
     for (team *t = teams; t; t = t->next_known) {
         if (t->generation != core::generation()) continue;
         found.running = found.running || t->is_running();
+        const unsigned turnless = t->looks_without_turn();
         const bool waiting = t->has_waiting(); // a master may wait for a hart when all others have ended
         if (!waiting && !t->master_waits_at_home()) continue;
         found.waiting = found.waiting || waiting;
         const unsigned still = t->looks_without_progress();
         if (still + 1 >= looks) t->stood_still_at_.store(sys::ticks(), std::memory_order_relaxed);
-        if (!waiting || still < looks) continue;
+        if (!waiting || (still < looks && turnless < looks_below)) continue;
         while (n < most && (out[n] = t->take_waiting())) ++n;
         if (n < most && t->has_waiting()) found.stuck = true; // no rank of Comity's
     }
@@ -135,16 +138,25 @@ void keep_watch() noexcept {
 
 bool team::has_waiting() noexcept { return !ready_.empty() || (is_running() && has_ranks()) || has_late_standbys(); }
 
+namespace {
+
+constexpr std::uint64_t mix(std::uint64_t sum, std::uint64_t n) noexcept { return (sum ^ n) * 0x9e3779b97f4a7c15; }
+
+} // namespace
+
+// Changes with whatever becomes of ranks here: they are taken up, become ready, end.
+std::uint64_t team::turns() const noexcept {
+    std::uint64_t sum = mix(unfinished_.load(std::memory_order_relaxed), ready_.size());
+    for (unsigned i = 0; i < base().hart_count(); ++i) sum = mix(sum, slots_[i].range.load(std::memory_order_relaxed));
+    return sum;
+}
+
 // Changes with whatever the harts in the team do, but for computing.
 std::uint64_t team::progress() const noexcept {
-    const auto mix = [](std::uint64_t sum, std::uint64_t n) { return (sum ^ n) * 0x9e3779b97f4a7c15; };
     const unsigned harts = base().hart_count();
-    std::uint64_t sum = mix(unfinished_.load(std::memory_order_relaxed), ready_.size());
+    std::uint64_t sum = turns();
     bool here = false;
-    for (unsigned i = 0; i < harts; ++i) {
-        sum = mix(sum, slots_[i].range.load(std::memory_order_relaxed));
-        here = here || slots_[i].present.load(std::memory_order_relaxed);
-    }
+    for (unsigned i = 0; i < harts; ++i) here = here || slots_[i].present.load(std::memory_order_relaxed);
     // Where all are in teams below this one, what those do counts.
     for (unsigned i = 0; i < harts; ++i) {
         const carrier *k = base().harts()[i].worker.load(std::memory_order_acquire); // acquire[worker]
@@ -164,6 +176,18 @@ unsigned team::looks_without_progress() noexcept {
     still_ = now == last_progress_ ? still_ + 1 : 0;
     last_progress_ = now;
     return still_;
+}
+
+// Of ranks that take turns another one is the first to go on now and then.
+unsigned team::looks_without_turn() noexcept {
+    ready_lock_.lock();
+    const auto first = reinterpret_cast<std::uintptr_t>(ready_.first());
+    ready_lock_.unlock();
+    const std::uint64_t now = mix(turns(), first);
+    const bool waits = is_running() && (first != 0 || has_ranks());
+    turnless_ = waits && now == last_turn_ ? turnless_ + 1 : 0;
+    last_turn_ = now;
+    return turnless_;
 }
 
 // A rank that has not started, or one that could go on; null: none that could do so on a kernel thread of its own.
