@@ -8,6 +8,7 @@
 #include "core/idle_spin.hpp"
 #include "core/input.hpp"
 #include "core/overflow.hpp"
+#include "core/own_mask.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "sys/clock.hpp"
@@ -135,6 +136,7 @@ extern "C" COMITY_NEVER_INSTRUMENTED void comity_change_base(void *, void *from,
                                                              std::uintptr_t base) noexcept {
     auto *next = static_cast<context *>(to);
     charge_cpu(next->on, static_cast<context *>(from), next);
+    carry_mask(next->on, static_cast<context *>(from), next);
     set_tls_base(base);
 }
 

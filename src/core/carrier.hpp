@@ -163,6 +163,8 @@ struct alignas(64) carrier : sys::in_own_memory {
     sys::own_count<std::int64_t> cpu_mark, others_cpu;
     std::atomic<bool> counts_cpu{false};
     std::atomic<std::int64_t> cpu_told{0};
+    // What its kernel thread blocks but while it is with a context that has a mask of its own; the carrier's.
+    std::uint64_t mask_of_others = 0;
     // The watch's: its last look (now_ns; 0: none), and what it has seen; what it has found used, for who was seen.
     sys::own_count<std::int64_t> looked_at, cpu_at_look;
     sys::own_count<std::uint64_t> switches_at_look;

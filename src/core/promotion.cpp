@@ -5,6 +5,7 @@
 #include "core/carrier.hpp"
 #include "core/cpu_time.hpp"
 #include "core/overflow.hpp"
+#include "core/own_mask.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "core/tls/block.hpp"
@@ -82,7 +83,7 @@ void run_promoted(void *argument) {
     if (COMITY_KNOWS_STACKS) c->fiber.adopt_running(bottom, size);
     p->k.current = &p->ground;
     run_on(&p->k, p->cpus, p->cpus_id);
-    (void)sys::exchange_mask(sys::mask_of_carriers());
+    (void)sys::exchange_mask(mask_of_promoted(c->tls));
     note_awake();
     c->home = &p->k;
     c->owner = nullptr;
@@ -92,6 +93,7 @@ void run_promoted(void *argument) {
         switch_start(&p->ground, c, p->fn, p->arg);
     else
         switch_to(&p->ground, c);
+    promoted_stops(c->tls);
     sys::block_as_lent_threads();
     c->shares_tls = false;
     *p->k.caught = c->caught;

@@ -7,6 +7,7 @@
 #include "core/fork_gate.hpp"
 #include "core/input.hpp"
 #include "core/overflow.hpp"
+#include "core/own_mask.hpp"
 #include "core/promotion.hpp"
 #include "core/sanitizer.hpp"
 #include "core/spin_length.hpp"
@@ -330,6 +331,7 @@ bool try_visit_carriers(void (*visit)(carrier *k, void *argument), void *argumen
 void enlist(carrier *k) noexcept {
     carriers_lock.lock();
     begin_cpu(k);
+    begin_masks(k);
     k->all_next = all_carriers;
     all_carriers = k;
     carriers_lock.unlock();

@@ -32,9 +32,12 @@ struct tls_block {
     unsigned renewals = 0;     // so many threads have run on it after others
     bool used_up = false;      // not for another context: its kernel thread is to end with the one that it has
     unsigned kernel_state = 0; // what its kernel thread has of its own (kernel_state.hpp); by who runs on it
-    bool id_was_told = false;  // its kernel_id, to the program: another context is not to have that soon
-    unsigned generation = 0;   // how many forks away from the first process it was made
-    void *reserved = nullptr;  // the provider's
+    // What it blocks of signals, where that may be its own (own_mask.hpp): as of when it was left; by who runs on it.
+    bool has_mask = false;
+    std::uint64_t mask = 0;
+    bool id_was_told = false; // its kernel_id, to the program: another context is not to have that soon
+    unsigned generation = 0;  // how many forks away from the first process it was made
+    void *reserved = nullptr; // the provider's
     // CPU time in ns ("CPU time": ../README.md): on harts, of those that have run on it; written by the carrier that
     // runs one. What was told of it. What the donor's kernel thread has used, as of when it last slept, unless it has
     // run since: who runs on it.

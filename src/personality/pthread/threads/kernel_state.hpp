@@ -4,12 +4,16 @@
 
 #include "core/alone.hpp"
 #include "core/kernel_state.hpp"
+#include "core/own_mask.hpp"
 #include "personality/pthread/threads/system_call.hpp"
+#include "personality/pthread/threads/vfork.hpp"
 #include "sys/errno_kept.hpp"
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -87,6 +91,16 @@ Result change_by_number(long number, call_arguments &arguments, Call call) noexc
     const sys::errno_kept kept;
     if (is_alone) core::end_being_alone();
     return result;
+}
+
+// pthread_sigmask, by the kernel: what a full context blocks is its own from then on. Not in the child of a vfork.
+template <class Next> int change_kernels_mask(Next next, int how, const sigset_t *to, sigset_t *before) noexcept {
+    if (!to || in_vforked_child()) return next(how, to, before);
+    sigset_t was;
+    const int error = next(how, to, &was);
+    if (error == 0 && before) *before = was;
+    if (error == 0) core::note_own_mask(*reinterpret_cast<const std::uint64_t *>(&was));
+    return error;
 }
 
 // The same as change_state for a function of the C library's that makes a system call with these arguments and returns

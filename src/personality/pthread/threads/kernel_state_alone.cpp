@@ -18,6 +18,7 @@ COMITY_NEXT_SYMBOL next<int (*)(int, unsigned long, unsigned long, unsigned long
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int, const sched_param *)> next_setschedparam{"pthread_setschedparam"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, int)> next_setschedprio{"pthread_setschedprio"};
 COMITY_NEXT_SYMBOL next<int (*)(pthread_t, std::size_t, const cpu_set_t *)> next_setaffinity{"pthread_setaffinity_np"};
+COMITY_NEXT_SYMBOL next<int (*)(int, const sigset_t *, sigset_t *)> next_sigmask{"pthread_sigmask"};
 COMITY_NEXT_SYMBOL next<system_call> next_syscall{"syscall"};
 
 // What pthread_set... say of the calling thread.
@@ -39,10 +40,11 @@ using namespace comity::posix;
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are reserved ones
 
 // glibc has these under two versions, since its threads moved into libc.so.6.
-#define COMITY_SINCE_2_34(name, before)                                                                                \
+#define COMITY_SINCE(now, name, before)                                                                                \
     COMITY_INTERPOSED __attribute__((alias("comity_" #name))) decltype(comity_##name) comity_##name##_before;          \
-    asm(".symver comity_" #name ", " #name "@@GLIBC_2.34");                                                            \
+    asm(".symver comity_" #name ", " #name "@@" now);                                                                  \
     asm(".symver comity_" #name "_before, " #name "@" before)
+#define COMITY_SINCE_2_34(name, before) COMITY_SINCE("GLIBC_2.34", name, before)
 #if defined(__x86_64__)
 #define COMITY_FIRST "GLIBC_2.2.5"
 #define COMITY_LATER "GLIBC_2.3.4"
@@ -56,6 +58,18 @@ COMITY_INTERPOSED int comity_pthread_create(pthread_t *out, const pthread_attr_t
     return create_with_state(next_create.get(), comity::core::own_kernel_state(), out, a, fn, arg);
 }
 COMITY_SINCE_2_34(pthread_create, COMITY_FIRST);
+
+COMITY_INTERPOSED int comity_pthread_sigmask(int how, const sigset_t *to, sigset_t *before) noexcept {
+    return change_kernels_mask(next_sigmask.get(), how, to, before);
+}
+COMITY_SINCE("GLIBC_2.32", pthread_sigmask, COMITY_FIRST);
+
+COMITY_INTERPOSED int sigprocmask(int how, const sigset_t *to, sigset_t *before) noexcept {
+    const int error = comity_pthread_sigmask(how, to, before);
+    if (error == 0) return 0;
+    errno = error;
+    return -1;
+}
 
 COMITY_INTERPOSED int pthread_setschedparam(pthread_t t, int policy, const sched_param *p) noexcept {
     if (t != pthread_self()) return next_setschedparam.get()(t, policy, p);

@@ -1,5 +1,6 @@
 // Sending signals, masks, and waiting for signals.
 #include "personality/pthread/threads/faults.hpp"
+#include "personality/pthread/threads/kernel_state.hpp"
 #include "personality/pthread/threads/signals.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "personality/pthread/threads/vfork.hpp"
@@ -230,7 +231,7 @@ COMITY_INTERPOSED int sigqueue(pid_t pid, int signal, const sigval value) noexce
 
 COMITY_INTERPOSED int pthread_sigmask(int how, const sigset_t *to, sigset_t *before) noexcept {
     receiver *r = settled_receiver_here();
-    if (!r) return next_sigmask.get()(how, to, before);
+    if (!r) return change_kernels_mask(next_sigmask.get(), how, to, before);
     if (in_vforked_child()) return change_mask_of_child(*r, how, to, before);
     const int error = change_mask(*r, how, to, before);
     deliver_here();
