@@ -15,9 +15,9 @@ namespace {
 constexpr comity_scheduler_attr_t default_attributes{};
 
 work_stealing *current_scheduler() noexcept {
-    (void)core::come_back();
     const core::carrier *k = core::current_carrier();
-    const unit_scheduler::slot *w = k && k->carried ? work_of(k) : nullptr;
+    if (!k || (!k->carried && !core::come_back())) return nullptr;
+    const unit_scheduler::slot *w = work_of(k);
     return w ? static_cast<work_stealing *>(w->owner) : nullptr;
 }
 

@@ -437,7 +437,10 @@ void finish(thread *t) noexcept {
     if (t->id_was_told) core::current_context()->tls->id_was_told = true;
     t->in_program = false; // it is not displaced from here on
     close_receiver(t->signals);
-    leave_kernel_state(*t);
+    if (core::own_kernel_state() != 0)
+        leave_kernel_state(*t);
+    else
+        come_home();
     count_living(-1); // it may be the end of the process
     current_thread = nullptr;
     const bool stays = t->stays;
