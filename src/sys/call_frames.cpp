@@ -1,12 +1,9 @@
 #include "sys/call_frames.hpp"
 
+#include "sys/memory.hpp"
 #include "sys/unwind_table.hpp"
 
-#include <cerrno>
-
-#include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 namespace comity::sys {
 namespace {
@@ -15,21 +12,17 @@ namespace {
 class careful_memory {
 public:
     bool read(std::uintptr_t address, std::uint64_t &value) noexcept {
-        if (!is_readable(address) || !is_readable(address + sizeof value - 1)) return false;
+        if (!is_there(address) || !is_there(address + sizeof value - 1)) return false;
         __builtin_memcpy(&value, reinterpret_cast<const void *>(address), sizeof value);
         return true;
     }
 
 private:
-    bool is_readable(std::uintptr_t address) noexcept {
+    bool is_there(std::uintptr_t address) noexcept {
         constexpr std::uintptr_t page = 4096;
         const std::uintptr_t of = address / page;
         if (of == last_) return true;
-        // The kernel reads a mask there, and then knows of no such change.
-        constexpr int no_change = -1;
-        const auto *at = reinterpret_cast<const void *>(address & ~std::uintptr_t{7});
-        if (::syscall(SYS_rt_sigprocmask, no_change, at, nullptr, sizeof(std::uint64_t)) != 0 && errno == EFAULT)
-            return false;
+        if (!is_readable(reinterpret_cast<const void *>(address))) return false;
         last_ = of;
         return true;
     }

@@ -1,10 +1,12 @@
 #include "sys/memory.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sys/errno_kept.hpp"
@@ -104,6 +106,13 @@ void unmap_stack(stack_memory &stack) noexcept {
     if (stack.kind == guard_kind::mapping) forget_mapping_guards(1);
     unmap_stack_area(stack.guard(), stack.size() + stack.guard_size);
     stack = {};
+}
+
+bool is_readable(const void *address) noexcept {
+    const errno_kept kept;
+    constexpr int no_change = -1; // the kernel reads a mask there, and only then finds that it knows of no such change
+    const auto *word = reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(address) & ~std::uintptr_t{7});
+    return ::syscall(SYS_rt_sigprocmask, no_change, word, nullptr, sizeof(std::uint64_t)) != 0 && errno == EINVAL;
 }
 
 guard_kind available_guard() noexcept {

@@ -43,6 +43,10 @@ enum class guard_kind : std::uint8_t {
     canary,  // late, by a word at the bottom that it changes: small stacks, which share their pages
 };
 
+// The kernel says that the aligned word of 8 bytes at `address` can be read. False also where a sandbox refuses the
+// question. Callable in a signal handler.
+COMITY_SHARED bool is_readable(const void *address) noexcept;
+
 // A stack grows down from `top` and may use [bottom, top). [guard(), bottom) faults when it is touched.
 struct stack_memory {
     std::byte *bottom = nullptr;

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <gtest/gtest.h>
@@ -35,6 +36,19 @@ TEST(memory, sizes_that_cannot_be_are_refused_and_errno_is_kept) {
     unmap_pages(nullptr, 5);
     stack_memory none;
     unmap_stack(none);
+}
+
+TEST(memory, that_can_be_read_is_told_from_other_without_reading_it) {
+    auto *pages = static_cast<char *>(map_pages(2 * page_size()));
+    ASSERT_NE(pages, nullptr);
+    errno = EDOM;
+    EXPECT_TRUE(is_readable(pages + 1));
+    ASSERT_EQ(mprotect(pages + page_size(), page_size(), PROT_NONE), 0);
+    EXPECT_TRUE(is_readable(pages + page_size() - 1));
+    EXPECT_FALSE(is_readable(pages + page_size()));
+    EXPECT_FALSE(is_readable(nullptr));
+    EXPECT_EQ(errno, EDOM);
+    unmap_pages(pages, 2 * page_size());
 }
 
 TEST(memory, a_stack_is_usable_from_top_to_bottom) {

@@ -4,6 +4,7 @@
 #include "personality/pthread/threads/library_call.hpp"
 #include "personality/pthread/threads/sleeping_call.hpp"
 #include "personality/pthread/threads/system_call.hpp"
+#include "sys/memory.hpp"
 #include "sys/refusal.hpp"
 
 #include <algorithm>
@@ -179,24 +180,17 @@ template <class Size, class Call> auto output(int fd, Size size, Call call, int 
                         within_limit_of([fd] { return fd; }, POLLOUT, call));
 }
 
-// The kernel can read it.
-bool is_readable(const void *at) noexcept {
-    const sys::errno_kept kept;
-    constexpr int no_change = -1; // it reads a mask, and then knows of no such change
-    return ::syscall(SYS_rt_sigprocmask, no_change, at, nullptr, sizeof(signal_set)) == 0 || errno != EFAULT;
-}
-
 // Beyond what is looked at, and what cannot be read, counts as large.
 std::size_t size_of(const iovec *of, std::size_t n) noexcept {
     constexpr std::size_t most = 16, large = SIZE_MAX;
     if (n == 0) return 0;
-    if (n > most || !is_readable(of) || !is_readable(&of[n - 1].iov_len)) return large;
+    if (n > most || !sys::is_readable(of) || !sys::is_readable(&of[n - 1].iov_len)) return large;
     std::size_t size = 0;
     for (std::size_t i = 0; i < n; ++i) size += std::min<std::size_t>(of[i].iov_len, PIPE_BUF + 1);
     return size;
 }
 std::size_t size_of(const msghdr *message) noexcept {
-    if (!is_readable(message) || !is_readable(&message->msg_iovlen)) return SIZE_MAX;
+    if (!sys::is_readable(message) || !sys::is_readable(&message->msg_iovlen)) return SIZE_MAX;
     return size_of(message->msg_iov, message->msg_iovlen);
 }
 
@@ -476,7 +470,7 @@ long comity_wait_at_word(long number, long word, long command, long expected, co
         return __atomic_load_n(&comity_other_calls, __ATOMIC_RELAXED)(number, word, command, expected,
                                                                       reinterpret_cast<long>(limit), 0, bits);
     };
-    const bool is_wrong = timeout && (!is_readable(timeout) || !is_time(timeout) || timeout->tv_sec < 0);
+    const bool is_wrong = timeout && (!comity::sys::is_readable(timeout) || !is_time(timeout) || timeout->tv_sec < 0);
     if (is_wrong) return wait(timeout);
     const auto call = [=] {
         if (timeout && !is_absolute)
