@@ -98,10 +98,15 @@ void leave_to(core::context *c, core::context *next) noexcept {
 
 // ---- What they share
 
+// From the top of the transition stack: a hart that has nothing else comes here again and again.
 [[gnu::noinline]] void go_on_elsewhere(core::carrier *k) noexcept {
-    unit_scheduler *s = work_of(k)->owner;
-    s->hooks->units->next(s, k);
-    __builtin_unreachable();
+    core::rewind(
+        k,
+        [](void *own, void *carried_by) {
+            auto *s = static_cast<unit_scheduler *>(own);
+            s->hooks->units->next(s, static_cast<core::carrier *>(carried_by));
+        },
+        work_of(k)->owner, k);
 }
 
 [[gnu::noinline]] core::context *find_context(thread *t, core::carrier *k) noexcept {
