@@ -226,8 +226,8 @@ bool arm(timer &t) noexcept {
 bool are_timers_there() noexcept { return state.load(std::memory_order_relaxed) == thread_state::there; }
 
 void end_timers_thread() noexcept {
+    lock.lock(); // under which the thread reads the bell: if it has rung, it sees that it is to end
     is_to_end.store(true, std::memory_order_relaxed);
-    lock.lock();
     bell.store(bell.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     lock.unlock();
     sys::futex_wake(bell);
