@@ -23,7 +23,8 @@ struct order {
     std::atomic<std::uint32_t> done;
 };
 
-std::atomic<bool> has_maker{false};
+enum class maker_state : std::uint8_t { none, starting, there };
+std::atomic<maker_state> maker{maker_state::none};
 std::atomic<order *> ordered{nullptr};    // null: the next order may be put there
 std::atomic<std::uint32_t> orders_put{0}; // the maker sleeps while it is as it was at the last look
 std::atomic<bool> is_to_end{false};       // the maker, which takes it back when it does
@@ -48,7 +49,7 @@ void *make_in_turn(void *) {
             (void)futex_wait(orders_put, seen);
     }
     is_to_end.store(false, std::memory_order_relaxed);
-    has_maker.store(false, std::memory_order_release); // release[thread-maker-ends]
+    maker.store(maker_state::none, std::memory_order_release); // release[thread-maker-ends]
     return nullptr;
 }
 
@@ -56,13 +57,20 @@ void *make_in_turn(void *) {
 
 void keep_thread_maker() noexcept {
     constexpr std::size_t stack = std::size_t{128} << 10;
-    if (has_maker.exchange(true, std::memory_order_relaxed)) return;
+    if (kernel_state_here != 0) return; // it would inherit that
+    for (maker_state seen = maker_state::none;
+         !maker.compare_exchange_strong(seen, maker_state::starting, std::memory_order_relaxed);
+         seen = maker_state::none) {
+        if (seen == maker_state::there) return;
+        yield_kernel_thread(); // as long as it takes to make a kernel thread
+    }
     const signals_blocked blocked; // in the new one
-    if (start_kernel_thread(make_in_turn, nullptr, stack) != 0) has_maker.store(false, std::memory_order_relaxed);
+    const bool started = start_kernel_thread(make_in_turn, nullptr, stack) == 0;
+    maker.store(started ? maker_state::there : maker_state::none, std::memory_order_relaxed);
 }
 
 int make_without_state(int (*make)(void *argument), void *argument) noexcept {
-    if (kernel_state_here == 0 || !has_maker.load(std::memory_order_relaxed)) return make(argument);
+    if (kernel_state_here == 0 || maker.load(std::memory_order_relaxed) != maker_state::there) return make(argument);
     order o{make, argument, blocked_signals(), 0, {0}};
     for (order *none = nullptr; !ordered.compare_exchange_weak(none, &o, std::memory_order_release); none = nullptr)
         yield_kernel_thread();                          // release[thread-order]
@@ -72,18 +80,19 @@ int make_without_state(int (*make)(void *argument), void *argument) noexcept {
     return o.result;
 }
 
-bool is_thread_maker_there() noexcept { return has_maker.load(std::memory_order_relaxed); }
+bool is_thread_maker_there() noexcept { return maker.load(std::memory_order_relaxed) == maker_state::there; }
 
 void end_thread_maker() noexcept {
     is_to_end.store(true, std::memory_order_relaxed);
     orders_put.fetch_add(1, std::memory_order_release); // release[thread-order]
     futex_wake(orders_put);
-    while (has_maker.load(std::memory_order_acquire)) yield_kernel_thread(); // acquire[thread-maker-ends]
+    // acquire[thread-maker-ends]
+    while (maker.load(std::memory_order_acquire) != maker_state::none) yield_kernel_thread();
 }
 
 void forget_thread_maker() noexcept {
     is_to_end.store(false, std::memory_order_relaxed);
-    has_maker.store(false, std::memory_order_relaxed);
+    maker.store(maker_state::none, std::memory_order_relaxed);
     ordered.store(nullptr, std::memory_order_relaxed);
     kernel_state_here = 0;
 }
