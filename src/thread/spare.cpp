@@ -3,6 +3,7 @@
 #include "core/alone.hpp"
 #include "core/base.hpp"
 #include "core/binding.hpp"
+#include "core/carrier.hpp"
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "core/tls/block.hpp"
@@ -161,8 +162,12 @@ void see_to_trim() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[trim]
     if (!has_much() || trims.load(std::memory_order_relaxed) || trims.exchange(true, std::memory_order_relaxed)) return;
     constexpr std::size_t stack_size = std::size_t{256} << 10;
+    // The C library allocates, perhaps by the program's functions: the caller, who uses his hart's lists, keeps it.
+    core::carrier *k = core::current_carrier();
+    const bool was_settled = k && std::exchange(k->settled, true);
     if (sys::start_kernel_thread(trim_main, nullptr, stack_size) != 0)
         trims.store(false, std::memory_order_relaxed); // the next one that is made tries again
+    if (k) k->settled = was_settled;
 }
 
 // It may end by itself meanwhile.
