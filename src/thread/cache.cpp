@@ -212,8 +212,9 @@ context *make_plain_context(carrier *k) noexcept {
 
 void give_back_other_context(context *c, std::uint32_t stack_size, bool own_tls, carrier *k) noexcept {
     if (own_tls) {
-        if (!k || stack_size != 0 || c->tls->used_up) return destroy_full(c, stack_size == 0);
-        c->tls->has_mask = false; // the next thread's is the usual one
+        if (!k || stack_size != 0 || c->tls->used_up || c->tls->forked) return destroy_full(c, stack_size == 0);
+        c->tls->has_mask = false;    // the next thread's is the usual one
+        forget_forked(own_cache(k)); // else they might be shared
         if (c->tls->id_was_told) c = let_rest(c);
         if (c) keep_full_context(c, own_cache(k));
         return;
