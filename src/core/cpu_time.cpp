@@ -36,8 +36,8 @@ void credit(carrier *k, const context *c, std::int64_t ns) noexcept {
 void begin_counting(carrier *k, std::int64_t clock) noexcept {
     const bool is_as_seen = k->looked_at.get() != 0 && k->count.switches.get() == k->switches_at_look.get();
     k->cpu_mark.set(is_as_seen ? k->cpu_at_look.get() : clock);
-    k->counts_cpu.store(true, std::memory_order_relaxed);
-    k->unusual.fetch_or(cpu_is_counted, std::memory_order_relaxed);
+    k->counts_cpu.store(true, std::memory_order_release);           // release[cpu-mark]
+    k->unusual.fetch_or(cpu_is_counted, std::memory_order_release); // release[cpu-mark]
 }
 
 // It never falls, whatever was missed.
@@ -77,14 +77,14 @@ std::int64_t used_on_donor(context *c) noexcept {
 std::int64_t used_on_harts(context *c) noexcept {
     carrier *k = c->on;
     if (k->unusual.load(std::memory_order_relaxed) & cpu_is_sampled) credit(k, c, take_due(k));
-    const std::int64_t now = k->counts_cpu.load(std::memory_order_relaxed) ? own_clock() : -1;
+    const std::int64_t now = k->counts_cpu.load(std::memory_order_acquire) ? own_clock() : -1; // acquire[cpu-mark]
     const std::int64_t running = now < 0 ? 0 : std::max<std::int64_t>(now - k->cpu_mark.get(), 0);
     return c->tls->cpu_ns.get() + running;
 }
 
 // Of a kernel thread's own computation: what its clock shows, without what it has carried.
 std::int64_t used_at_home(const carrier *k, const context *c, std::int64_t clock) noexcept {
-    const bool others = k->current != c && k->counts_cpu.load(std::memory_order_relaxed);
+    const bool others = k->current != c && k->counts_cpu.load(std::memory_order_acquire); // acquire[cpu-mark]
     const std::int64_t running = others ? std::max<std::int64_t>(clock - k->cpu_mark.get(), 0) : 0;
     return clock - k->others_cpu.get() - running + (c->tls ? c->tls->cpu_ns.get() : 0);
 }
@@ -104,7 +104,7 @@ COMITY_UNSANITIZED void look_for(carrier *k, void *argument) {
     if (clock < 0) return;
     if (is_home)
         of.at_home = used_at_home(k, of.c ? of.c : k->native, clock);
-    else if (k->counts_cpu.load(std::memory_order_relaxed))
+    else if (k->counts_cpu.load(std::memory_order_acquire)) // acquire[cpu-mark]
         of.running = std::max<std::int64_t>(clock - k->cpu_mark.get(), 0) + k->due_cpu.load(std::memory_order_relaxed);
     if (is_home && !of.c) of.at_home = raise(k->cpu_told, of.at_home);
 }
@@ -167,7 +167,7 @@ void sample_cpu(carrier *k, std::int64_t now) noexcept {
 }
 
 COMITY_UNSANITIZED void charge_cpu(carrier *k, context *from, context *to) noexcept {
-    const std::uint8_t why = k->unusual.load(std::memory_order_relaxed);
+    const std::uint8_t why = k->unusual.load(std::memory_order_acquire); // acquire[cpu-mark]
     if (!(why & (cpu_is_sampled | cpu_is_counted))) return;
     std::int64_t ns = why & cpu_is_sampled ? take_due(k) : 0;
     const std::int64_t now = why & cpu_is_counted ? own_clock() : -1;
