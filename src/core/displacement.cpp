@@ -9,6 +9,7 @@
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
+#include "sys/call_frames.hpp"
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/loaded_objects.hpp"
@@ -459,12 +460,33 @@ bool go_without_hart() noexcept {
 
 __thread loop_of_looks own_loop;
 
+bool stands_amid_comity(const sys::interruption &at) noexcept {
+    if (is_protected_code(at.pc)) return true;
+    bool amid = false;
+    std::uintptr_t rest = 0;
+    (void)sys::visit_call_frames(
+        at,
+        [](const sys::call_frame &f, void *argument) {
+            if (!is_protected_code(f.code)) return true;
+            *static_cast<bool *>(argument) = !is_caller_of_program(f.function);
+            return false;
+        },
+        &amid, rest);
+    return amid;
+}
+
+bool is_in_handler_amid_comity() noexcept {
+    constexpr unsigned frames = 16; // between the handler and the caller; of deeper ones nobody knows
+    sys::interruption by{};
+    return current_context() && sys::find_handler(by, frames) && stands_amid_comity(by);
+}
+
 void give_way_in_loop(bool is_waited_for) noexcept {
     // A loop's own time, all contexts' turns in it, each with work in between, and that of one which gets on.
     constexpr std::uint64_t patience_us = 1000, turns_us = 50'000, patience_getting_on_us = 100'000;
     loop_of_looks &own = own_loop;
     const carrier *k = current_carrier();
-    if (!k || !k->carried || !(is_waited_for || base().waited_for())) return void(own.since = 0);
+    if (!k || !k->carried || k->settled || !(is_waited_for || base().waited_for())) return void(own.since = 0);
     const std::uint64_t now = sys::ticks(), us = ticks_per_us();
     if (own.since == 0 || now - own.last > turns_us * us) own = {now, now, false}; // it has done something else
     own.last = now;

@@ -174,7 +174,7 @@ void go_home(carrier *k, sched *s) noexcept {
 
 bool let_others_run() noexcept {
     carrier *k = current_carrier();
-    if (!k || !k->carried || on_transition(k) || base().is_starved()) return false;
+    if (!k || !k->carried || k->settled || on_transition(k) || base().is_starved()) return false;
     sched *s = k->current_sched;
     return s->hooks && s->hooks->yield && s->hooks->yield(s, k->current);
 }

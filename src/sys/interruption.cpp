@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "sys/c_library.hpp"
+#include "sys/call_frames.hpp"
 #include "sys/errno_kept.hpp"
 #include "sys/kernel_thread.hpp"
 #include "sys/loaded_objects.hpp"
+#include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/refusal.hpp"
 #include "sys/sanitized.hpp"
@@ -186,6 +188,22 @@ bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]
 
 } // namespace
 
+// Does the frame return to the code by which the C library's handlers go back into the kernel? The signal's frame then
+// stands where it ends.
+static bool returns_from_handler(const call_frame &f) noexcept {
+#if defined(__x86_64__)
+    constexpr unsigned char call[] = {0x48, 0xc7, 0xc0, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05}; // mov $15,%rax; syscall
+    std::uintptr_t code = 0;
+    __builtin_memcpy(&code, reinterpret_cast<const void *>(f.end - sizeof code), sizeof code);
+    return is_readable(reinterpret_cast<const void *>(code)) &&
+           is_readable(reinterpret_cast<const void *>(code + sizeof call - 1)) &&
+           __builtin_memcmp(reinterpret_cast<const void *>(code), call, sizeof call) == 0;
+#else
+    (void)f;
+    return false;
+#endif
+}
+
 interruption interruption_at(void *frame) noexcept {
     const auto &m = static_cast<ucontext_t *>(frame)->uc_mcontext;
 #if defined(__x86_64__)
@@ -193,6 +211,28 @@ interruption interruption_at(void *frame) noexcept {
 #elif defined(__aarch64__)
     return {m.pc, m.sp, frame};
 #endif
+}
+
+bool find_handler(interruption &interrupted, unsigned most) noexcept {
+    const errno_kept kept;
+    struct search {
+        unsigned left;
+        std::uintptr_t frame = 0; // the signal's
+    } by{most};
+    ucontext_t here;
+    std::uintptr_t rest = 0;
+    (void)getcontext(&here);
+    (void)visit_call_frames(
+        interruption_at(&here),
+        [](const call_frame &f, void *argument) {
+            auto &to = *static_cast<search *>(argument);
+            if (returns_from_handler(f)) to.frame = f.end;
+            return to.frame == 0 && --to.left != 0;
+        },
+        &by, rest);
+    if (by.frame == 0) return false;
+    interrupted = interruption_at(reinterpret_cast<void *>(by.frame));
+    return true;
 }
 
 bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept {

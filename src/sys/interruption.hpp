@@ -18,6 +18,10 @@ struct interruption {
 // What a signal's frame says. In a handler.
 COMITY_SHARED interruption interruption_at(void *frame) noexcept;
 
+// The innermost signal handler, of whomever, that stands on the stack within `most` frames of the caller: what it has
+// interrupted. False: there is none, or it is not known how this machine's handlers return. Any thread; errno is kept.
+COMITY_SHARED bool find_handler(interruption &interrupted, unsigned most) noexcept;
+
 // From now on `handler` is called, on the kernel thread that was interrupted, on the stack on which it stood. It may
 // switch, and go on elsewhere; false: the signal was none of ours. The first call counts. Any thread; false: the
 // kernel refuses.

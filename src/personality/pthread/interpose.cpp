@@ -94,18 +94,22 @@ COMITY_INTERPOSED int sched_yield() noexcept {
     return 0;
 }
 
-// So may who sleeps a little, again and again, until another thread has done something. Others have one turn; what is
-// left of the time, the kernel thread sleeps.
+// So may a thread that sleeps a little, again and again, until another one has done something. Others have one turn;
+// what is left of the time, the kernel thread sleeps. In a handler that has interrupted Comity's own code nothing
+// switches.
+static void let_others_run_before_sleep() noexcept {
+    if (!comity::core::is_in_handler_amid_comity()) (void)comity::core::let_others_run();
+}
 COMITY_INTERPOSED int usleep(useconds_t us) {
-    comity::core::let_others_run();
+    let_others_run_before_sleep();
     return next_usleep.get()(us);
 }
 COMITY_INTERPOSED int nanosleep(const timespec *time, timespec *left) {
-    comity::core::let_others_run();
+    let_others_run_before_sleep();
     return next_nanosleep.get()(time, left);
 }
 COMITY_INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const timespec *time, timespec *left) {
-    comity::core::let_others_run();
+    let_others_run_before_sleep();
     return next_clock_nanosleep.get()(clock, flags, time, left);
 }
 

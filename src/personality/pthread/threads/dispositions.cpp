@@ -1,6 +1,7 @@
 // What is to be done with each signal; and the router, a kernel thread that finds a thread for what the kernel brings
 // to the process, and sees to it that whoever was sent something takes it.
 #include "core/alone.hpp"
+#include "core/carrier.hpp"
 #include "core/displacement.hpp"
 #include "core/spinlock.hpp"
 #include "personality/pthread/threads/faults.hpp"
@@ -23,6 +24,7 @@ namespace comity::posix {
 
 __thread std::uint32_t handled_on_kernel_thread __attribute__((tls_model("initial-exec"))) = 0;
 __thread const void *innermost_call __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread std::uintptr_t handler_amid_comity __attribute__((tls_model("initial-exec"))) = 0;
 
 namespace {
 
@@ -84,8 +86,30 @@ bool is_handler(const struct sigaction &a) noexcept {
     return (a.sa_flags & SA_SIGINFO) || (a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN);
 }
 
+// While a handler runs amid Comity's code nothing switches: what was interrupted may hold a lock, or be half in a list.
+class amid_comity {
+public:
+    explicit amid_comity(const sys::interruption &i) noexcept
+        : k_(is_amid_comity() ? nullptr : core::current_carrier()) {
+        if (k_ && (k_->settled || !core::stands_amid_comity(i))) k_ = nullptr;
+        if (!k_) return;
+        handler_amid_comity = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+        k_->settled = true;
+        std::atomic_signal_fence(std::memory_order_seq_cst); // with the handler of displacement: seq_cst[settled]
+    }
+    ~amid_comity() {
+        if (k_) leave_handler_amid_comity(UINTPTR_MAX);
+    }
+    amid_comity(const amid_comity &) = delete;
+    amid_comity &operator=(const amid_comity &) = delete;
+
+private:
+    core::carrier *k_;
+};
+
 void handle_here(siginfo_t info, const sys::interruption &i) {
     ++handled_on_kernel_thread;
+    const amid_comity here(i);
     const bool in_call = i.sp <= reinterpret_cast<std::uintptr_t>(innermost_call);
     const struct sigaction a = take_action(info.si_signo);
     sys::open_signals(i);
@@ -115,6 +139,13 @@ void on_arrival(int, siginfo_t *info, void *frame) {
 }
 
 } // namespace
+
+void leave_handler_amid_comity(std::uintptr_t sp) noexcept {
+    if (!is_amid_comity() || handler_amid_comity >= sp) return;
+    handler_amid_comity = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst); // seq_cst[settled]
+    core::current_carrier()->settled = false;
+}
 
 void take_arrivals() noexcept {
     for (arrival &a : arrivals) {

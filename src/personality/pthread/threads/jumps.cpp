@@ -97,6 +97,7 @@ void refuse_jump_off_rank(const __jmp_buf_tag &to) noexcept {
 }
 
 [[noreturn]] void jump(next<jump_function> &librarys, __jmp_buf_tag *to, int value) {
+    leave_handler_amid_comity(can_read_sp ? sp_in(*to) : UINTPTR_MAX);
     receiver *r = receiver_here();
     if (!r) {
         innermost_call = nullptr; // which a handler leaves by this; or it is in a call still, which then goes on

@@ -18,8 +18,11 @@
 
 namespace comity::posix {
 
-// A thread that is neither ours nor known to Comity, nor receives signals by us: its calls are the kernel's alone.
-inline bool is_stranger() noexcept { return !current_thread && !core::current_context() && !receiver_here(); }
+// A thread that is neither ours nor known to Comity, nor receives signals by us, or a handler that must not switch: its
+// calls are the kernel's alone.
+inline bool is_stranger() noexcept {
+    return (!current_thread && !core::current_context() && !receiver_here()) || is_amid_comity();
+}
 
 // Does a handler that has run before the call end it, if it was set up to let calls begin anew (SA_RESTART)? What it
 // does to one that sleeps the kernel knows: to it, all handlers are set up so.
