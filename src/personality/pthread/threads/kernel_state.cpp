@@ -8,6 +8,7 @@
 #include "personality/pthread/threads/vfork.hpp"
 #include "sys/cpu_set.hpp"
 #include "sys/kernel_thread.hpp"
+#include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/own_memory.hpp"
 
@@ -131,6 +132,14 @@ bool sets_keyring(const call_arguments &a) noexcept {
 }
 constexpr int thread_keyring = -1;
 
+// A ring that the kernel lets only the thread submit to that has set it up.
+bool has_one_issuer(const call_arguments &a) noexcept {
+    constexpr long flags_at = 8;               // struct io_uring_params
+    constexpr std::uint32_t single = 1U << 12; // IORING_SETUP_SINGLE_ISSUER
+    const auto *flags = reinterpret_cast<const std::uint32_t *>(a[1] + flags_at);
+    return sys::is_readable(flags) && (*flags & single) != 0;
+}
+
 struct known_call {
     short number;
     unsigned what;
@@ -162,6 +171,7 @@ constexpr known_call known_calls[] = {
      [](const call_arguments &a) noexcept { return static_cast<int>(a[4]) == thread_keyring; }},
     {SYS_request_key, kinds::other,
      [](const call_arguments &a) noexcept { return static_cast<int>(a[3]) == thread_keyring; }},
+    {425, kinds::other, has_one_issuer}, // io_uring_setup
     {SYS_setfsuid, kinds::other, is_given},
     {SYS_setfsgid, kinds::other, is_given},
     // The C library's functions of these names are for all threads.
