@@ -253,16 +253,23 @@ static void signal_inside(void) {
     CHECK(total > 0);
 }
 
+// In the best of some spells: on a busy machine what came before may take long to come to rest.
 static void idle(void) {
+    enum { spells = 3 }; // less than a second in all
+    const double most = 0.003;
+    const struct timespec pause = {0, 20 * 1000 * 1000}, rest = {0, 300 * 1000 * 1000};
     CHECK_EQUAL(sum_in_region(8), 36);
-    struct timespec begin, end, pause = {0, 20 * 1000 * 1000}, rest = {0, 300 * 1000 * 1000};
     nanosleep(&pause, NULL);
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    nanosleep(&rest, NULL);
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-    double used = (end.tv_sec - begin.tv_sec) + 1e-9 * (end.tv_nsec - begin.tv_nsec);
-    if (used > 0.003) fprintf(stderr, "%.1f ms of CPU time while idle\n", used * 1e3);
-    CHECK(used <= 0.003);
+    double used = 1;
+    for (int i = 0; i < spells && used > most; ++i) {
+        struct timespec begin, end;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+        nanosleep(&rest, NULL);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+        used = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+        if (used > most) fprintf(stderr, "%.1f ms of CPU time while idle\n", used * 1e3);
+    }
+    CHECK(used <= most);
 }
 
 static void show(void) {
