@@ -19,7 +19,6 @@
 #include "sys/fence.hpp"
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
-#include "sys/loaded_objects.hpp"
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
@@ -129,7 +128,6 @@ void before_fork() {
     input_before_fork();
     close_fork_gate();
     starting.lock();
-    sys::lock_objects();
     if (!started.load(std::memory_order_relaxed)) return;
     schedulers_around_fork(current_carrier(), fork_stage::before);
     carriers_lock.lock();
@@ -143,14 +141,12 @@ void parent_after_fork() {
         carriers_lock.unlock();
         schedulers_around_fork(current_carrier(), fork_stage::parent);
     }
-    sys::unlock_objects();
     starting.unlock();
     open_fork_gate();
     input_after_fork(false);
 }
 void child_after_fork() {
     open_fork_gate_in_child();
-    sys::unlock_objects();
     starting.unlock();
     sys::forget_thread_maker();
     timers_after_fork();

@@ -196,6 +196,8 @@ __attribute__((constructor)) void find_early() noexcept {
         nullptr);
     unlock_objects();
     note_what_stays();
+    if (!at_fork(lock_objects, unlock_objects, unlock_objects))
+        warn("no memory to prepare for fork: a child process must not make threads");
 }
 
 } // namespace
