@@ -464,7 +464,7 @@ bool stands_amid_comity(const sys::interruption &at) noexcept {
     if (is_protected_code(at.pc)) return true;
     bool amid = false;
     std::uintptr_t rest = 0;
-    (void)sys::visit_call_frames(
+    const sys::frames_end end = sys::visit_call_frames(
         at,
         [](const sys::call_frame &f, void *argument) {
             if (!is_protected_code(f.code)) return true;
@@ -472,7 +472,7 @@ bool stands_amid_comity(const sys::interruption &at) noexcept {
             return false;
         },
         &amid, rest);
-    return amid;
+    return amid || end == sys::frames_end::not_known || end == sys::frames_end::unwinds;
 }
 
 bool is_in_handler_amid_comity() noexcept {
