@@ -21,13 +21,12 @@ private:
     bool is_there(std::uintptr_t address) noexcept {
         constexpr std::uintptr_t page = 4096;
         const std::uintptr_t of = address / page;
-        if (of == 0) return false; // of null the kernel reads nothing, and says that all is well
         if (of == last_) return true;
         if (!is_readable(reinterpret_cast<const void *>(address))) return false;
         last_ = of;
         return true;
     }
-    std::uintptr_t last_ = 0;
+    std::uintptr_t last_ = UINTPTR_MAX; // of no page
 };
 
 struct registers {

@@ -188,18 +188,18 @@ bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]
 
 } // namespace
 
-// Does the frame return to the code by which the C library's handlers go back into the kernel? The signal's frame then
-// stands where it ends.
-static bool returns_from_handler(const call_frame &f) noexcept {
+// Do the C library's handlers go back into the kernel by this code? The signal's frame is then where the stack pointer
+// is. What stands before the code can be read.
+static bool returns_from_handler(std::uintptr_t code) noexcept {
 #if defined(__x86_64__)
     constexpr unsigned char call[] = {0x48, 0xc7, 0xc0, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05}; // mov $15,%rax; syscall
-    std::uintptr_t code = 0;
-    __builtin_memcpy(&code, reinterpret_cast<const void *>(f.end - sizeof code), sizeof code);
-    return is_readable(reinterpret_cast<const void *>(code)) &&
-           is_readable(reinterpret_cast<const void *>(code + sizeof call - 1)) &&
-           __builtin_memcmp(reinterpret_cast<const void *>(code), call, sizeof call) == 0;
+    const std::uintptr_t last = code + sizeof call - 1;
+    constexpr std::uintptr_t page = 4096;
+    const bool is_on_next_page = (code - 1) / page != last / page;
+    if (is_on_next_page && !is_readable(reinterpret_cast<const void *>(last))) return false;
+    return __builtin_memcmp(reinterpret_cast<const void *>(code), call, sizeof call) == 0;
 #else
-    (void)f;
+    (void)code;
     return false;
 #endif
 }
@@ -216,20 +216,25 @@ interruption interruption_at(void *frame) noexcept {
 bool find_handler(interruption &interrupted, unsigned most) noexcept {
     const errno_kept kept;
     struct search {
-        unsigned left;
+        unsigned left;            // of the frames that the calls return to
         std::uintptr_t frame = 0; // the signal's
-    } by{most};
+    } by{most + 1};
     ucontext_t here;
     std::uintptr_t rest = 0;
     (void)getcontext(&here);
-    (void)visit_call_frames(
+    const frames_end end = visit_call_frames(
         interruption_at(&here),
-        [](const call_frame &f, void *argument) {
+        [](const call_frame &f, void *argument) { // f.code is within the call before
             auto &to = *static_cast<search *>(argument);
-            if (returns_from_handler(f)) to.frame = f.end;
+            if (returns_from_handler(f.code + 1)) to.frame = f.begin;
             return to.frame == 0 && --to.left != 0;
         },
         &by, rest);
+    if (end == frames_end::not_known && is_readable(reinterpret_cast<const void *>(rest - sizeof rest))) {
+        std::uintptr_t code = 0; // which has no tables: its address is what the call has left below
+        __builtin_memcpy(&code, reinterpret_cast<const void *>(rest - sizeof code), sizeof code);
+        if (is_readable(reinterpret_cast<const void *>(code)) && returns_from_handler(code)) by.frame = rest;
+    }
     if (by.frame == 0) return false;
     interrupted = interruption_at(reinterpret_cast<void *>(by.frame));
     return true;

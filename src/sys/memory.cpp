@@ -112,6 +112,7 @@ bool is_readable(const void *address) noexcept {
     const errno_kept kept;
     constexpr int no_change = -1; // the kernel reads a mask there, and only then finds that it knows of no such change
     const auto *word = reinterpret_cast<const void *>(reinterpret_cast<std::uintptr_t>(address) & ~std::uintptr_t{7});
+    // Of null it reads nothing, and says that all is well.
     return ::syscall(SYS_rt_sigprocmask, no_change, word, nullptr, sizeof(std::uint64_t)) != 0 && errno == EINVAL;
 }
 

@@ -9,7 +9,9 @@
 #include <cstring>
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 using namespace comity::sys;
 
@@ -129,6 +131,69 @@ TEST(call_frames, of_a_jump_are_met_or_may_be_there) {
     if (sanitized) GTEST_SKIP() << "a sanitizer's own code would be stepped through";
     EXPECT_GT(c.outermost, 10);
     EXPECT_EQ(c.without_outer, c.may_return);
+}
+
+// ---- Handlers on the stack
+
+namespace {
+
+interruption found, interrupted;
+bool is_found = false;
+unsigned frames_looked_at = 0;
+
+void look_for_handler(int, siginfo_t *, void *frame) {
+    interrupted = interruption_at(frame);
+    is_found = find_handler(found, frames_looked_at);
+}
+
+bool finds_in_handler(unsigned frames) {
+    frames_looked_at = frames;
+    is_found = false;
+    raise(SIGUSR1);
+    return is_found;
+}
+
+// As the C library's, but no table tells of it.
+asm(".pushsection .text\n"
+    ".balign 64\n"
+    "go_back_to_the_kernel: mov $15, %rax\n"
+    "syscall\n"
+    ".balign 64\n"
+    ".popsection");
+extern "C" void go_back_to_the_kernel();
+
+} // namespace
+
+TEST(handler, is_found_on_the_stack_where_there_is_one) {
+    constexpr unsigned enough = 16;
+    struct sigaction a {
+    }, before{};
+    a.sa_sigaction = look_for_handler;
+    a.sa_flags = SA_SIGINFO;
+    sigaction(SIGUSR1, &a, &before);
+    interruption none{};
+    EXPECT_FALSE(find_handler(none, enough));
+    EXPECT_TRUE(finds_in_handler(enough));
+    EXPECT_EQ(found.frame, interrupted.frame);
+    EXPECT_EQ(found.pc, interrupted.pc);
+    EXPECT_FALSE(finds_in_handler(1)); // find_handler has been called by the handler
+    sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(handler, is_found_where_no_table_tells_of_the_way_back) {
+    struct {
+        void (*handler)(int, siginfo_t *, void *);
+        unsigned long flags;
+        void (*restorer)();
+        unsigned long mask;
+    } kernels{look_for_handler, SA_SIGINFO | 0x04000000 /* SA_RESTORER */, go_back_to_the_kernel, 0};
+    struct sigaction before {};
+    sigaction(SIGUSR1, nullptr, &before);
+    ASSERT_EQ(syscall(SYS_rt_sigaction, SIGUSR1, &kernels, nullptr, sizeof kernels.mask), 0);
+    EXPECT_TRUE(finds_in_handler(16));
+    EXPECT_EQ(found.frame, interrupted.frame);
+    EXPECT_EQ(found.pc, interrupted.pc);
+    sigaction(SIGUSR1, &before, nullptr);
 }
 
 #endif
