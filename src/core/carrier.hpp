@@ -22,6 +22,9 @@
 
 namespace comity::core {
 
+// Why a switch between TLS blocks takes the long way (carrier::unusual): cpu_time.hpp, context_mask.hpp.
+inline constexpr std::uint8_t base_by_system_call = 1, cpu_is_sampled = 2, cpu_is_counted = 4, masks_differ = 8;
+
 // What a parked carrier finds when it is woken.
 struct grant {
     hart *h = nullptr;     // the hart it now carries
@@ -127,7 +130,7 @@ struct alignas(64) carrier : sys::in_own_memory {
     bool adopted = false;
     bool settled = false;     // the context there is not displaced now; the carrier's, also in a signal handler
     bool lends_stack = false; // the transition stack has the default size, so that a context may have it
-    std::atomic<std::uint8_t> unusual{0}; // cpu_time.hpp: why a switch between TLS blocks is; by anybody
+    std::atomic<std::uint8_t> unusual{0}; // why a switch between TLS blocks is: bits; by any thread
     context transition;
     context *native = nullptr; // adopted: the thread's own computation
     counters count;

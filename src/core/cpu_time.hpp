@@ -11,10 +11,6 @@ namespace comity::core {
 struct carrier;
 struct context;
 
-// Why a switch between TLS blocks takes the long way (carrier::unusual).
-inline constexpr std::uint8_t base_by_system_call = 1, cpu_is_sampled = 2, cpu_is_counted = 4,
-                              masks_differ = 8; // own_mask.hpp
-
 // The calling context's, in nanoseconds, since its storage was made, or, of a kernel thread's own computation, since
 // the thread began; -1: Comity does not know the caller, or runs it on storage of others, and the kernel's clock is
 // right. From the first call on switches count exactly. Any thread, and signal handlers.

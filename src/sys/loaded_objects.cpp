@@ -20,14 +20,6 @@ namespace {
 
 spinlock visiting;
 
-using visitor = int (*)(dl_phdr_info *, std::size_t, void *);
-int visit_headers(visitor visit, void *argument) noexcept {
-    visiting.lock();
-    const int result = ::dl_iterate_phdr(visit, argument);
-    visiting.unlock();
-    return result;
-}
-
 address_range range_of(const dl_phdr_info &object) noexcept {
     address_range all{UINTPTR_MAX, 0};
     for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
@@ -124,6 +116,13 @@ bool is_needed_before(const link_map *first, const link_map *m) noexcept {
 
 void lock_objects() noexcept { visiting.lock(); }
 void unlock_objects() noexcept { visiting.unlock(); }
+
+int visit_headers(int (*visit)(dl_phdr_info *, std::size_t, void *), void *argument) noexcept {
+    lock_objects();
+    const int result = ::dl_iterate_phdr(visit, argument);
+    unlock_objects();
+    return result;
+}
 
 address_range object_around(const void *address) noexcept {
     address_range found;

@@ -20,6 +20,8 @@ struct address_range {
 // child of a fork; and over a fork, so that no child finds it held by Comity for ever. Not held twice.
 void lock_objects() noexcept;
 void unlock_objects() noexcept;
+// dl_iterate_phdr, with it held.
+int visit_headers(int (*visit)(dl_phdr_info *, std::size_t, void *), void *argument) noexcept;
 
 // What the object that contains this address takes of the address space; empty: none does. Takes the dynamic linker's
 // lock for a moment.

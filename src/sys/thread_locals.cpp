@@ -187,14 +187,12 @@ __attribute__((constructor)) void find_early() noexcept {
     own_path();
     program_is_sanitizer();
     own_destructors.find();
-    lock_objects();
-    ::dl_iterate_phdr(
+    visit_headers(
         [](dl_phdr_info *object, std::size_t, void *) {
             last_of_program = std::max(last_of_program, object->dlpi_tls_modid);
             return 0;
         },
         nullptr);
-    unlock_objects();
     note_what_stays();
     if (!at_fork(lock_objects, unlock_objects, unlock_objects))
         warn("no memory to prepare for fork: a child process must not make threads");
@@ -210,8 +208,7 @@ bool destroy_thread_locals() noexcept {
 }
 
 void note_own_libraries() noexcept {
-    lock_objects();
-    ::dl_iterate_phdr(
+    visit_headers(
         [](dl_phdr_info *, std::size_t, void *) {
             const link_map *last = last_for_good.load(std::memory_order_relaxed);
             const auto is_own = [](const link_map *m) {
@@ -224,7 +221,6 @@ void note_own_libraries() noexcept {
             return 1;
         },
         nullptr);
-    unlock_objects();
 }
 
 void renew_thread_locals() noexcept {

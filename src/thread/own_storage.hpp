@@ -14,7 +14,7 @@ inline constexpr int storage_of_creator = INT_MIN;
 // For a thread with own_tls that was not launched yet. Returns 0 or ENOMEM.
 int begin_with_own_storage(thread *t) noexcept;
 // By the thread itself, as it begins.
-void renew_own_storage() noexcept;
+COMITY_SHARED void renew_own_storage() noexcept;
 // By the thread itself, before it ends; also after whatever may have made further variables. May switch.
 void end_own_storage() noexcept;
 

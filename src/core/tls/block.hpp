@@ -32,7 +32,8 @@ struct tls_block {
     unsigned renewals = 0;     // so many threads have run on it after others
     bool used_up = false;      // not for another context: its kernel thread is to end with the one that it has
     unsigned kernel_state = 0; // what its kernel thread has of its own (kernel_state.hpp); by who runs on it
-    // What it blocks of signals, where that may be its own (own_mask.hpp): as of when it was left; by who runs on it.
+    // What it blocks of signals, where that may be its own (context_mask.hpp): as of when it was left; by the context
+    // on it.
     bool has_mask = false;
     std::uint64_t mask = 0;
     bool id_was_told = false; // its kernel_id, to the program: another context is not to have that soon

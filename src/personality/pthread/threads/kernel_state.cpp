@@ -171,7 +171,7 @@ constexpr known_call known_calls[] = {
      [](const call_arguments &a) noexcept { return static_cast<int>(a[4]) == thread_keyring; }},
     {SYS_request_key, kinds::other,
      [](const call_arguments &a) noexcept { return static_cast<int>(a[3]) == thread_keyring; }},
-    {425, kinds::other, has_one_issuer}, // io_uring_setup
+    {SYS_io_uring_setup, kinds::other, has_one_issuer},
     {SYS_setfsuid, kinds::other, is_given},
     {SYS_setfsgid, kinds::other, is_given},
     // The C library's functions of these names are for all threads.

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/alone.hpp"
+#include "core/context_mask.hpp"
 #include "core/kernel_state.hpp"
-#include "core/own_mask.hpp"
 #include "personality/pthread/threads/system_call.hpp"
 #include "personality/pthread/threads/vfork.hpp"
 #include "sys/errno_kept.hpp"

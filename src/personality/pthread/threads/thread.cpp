@@ -23,7 +23,6 @@
 #include <new>
 #include <utility>
 
-#include <locale.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -197,13 +196,7 @@ std::atomic<bool> said_ours{false}, said_kernel{false};
 void *run(void *data) {
     thread *t = *static_cast<thread **>(data);
     const core::context *c = core::current_context();
-    errno = 0;
-    if (c->tls && std::exchange(c->tls->used, true)) {
-        ++c->tls->renewals;
-        sys::renew_thread_locals();
-        *core::caught_here() = {};
-        ::uselocale(LC_GLOBAL_LOCALE);
-    }
+    renew_own_storage();
     if (sys::float_environment() != t->floating)
         sys::set_float_environment(t->floating); // those of who was here before
     current_thread = t;

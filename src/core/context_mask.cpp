@@ -1,7 +1,6 @@
-#include "core/own_mask.hpp"
+#include "core/context_mask.hpp"
 
 #include "core/carrier.hpp"
-#include "core/cpu_time.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/tls/block.hpp"
