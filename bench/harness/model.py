@@ -93,7 +93,7 @@ class Suite:
     cases: Sequence[Case]
     baseline: str = "libgomp"  # the plot and the ratios are drawn against it
     subject: str = "comity"
-    explanation: str = ""  # what a reader of the page must know, one paragraph
+    explanation: str = ""  # what a reader of the page must know; an empty line parts paragraphs
     contenders_as_rows: bool = False  # of the tables: for suites of many contenders
     least_cores: int = 1  # of a machine that the suite makes sense on
     has_dots: bool = True  # a plot of each row's ratios; False: its curves say it all

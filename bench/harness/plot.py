@@ -27,7 +27,7 @@ def speedups(suite: Suite, names: Sequence[str], results: Results) -> List[Tuple
         if suite.baseline not in values:
             continue
         base = values[suite.baseline].median
-        rows.append((case.title, {name: base / values[name].median for name in names if name in values and values[name].median > 0}))
+        rows.append((suite.name_of(case), {name: base / values[name].median for name in names if name in values and values[name].median > 0}))
     return rows
 
 
@@ -38,7 +38,7 @@ def costs(suite: Suite, names: Sequence[str], results: Results) -> List[Tuple[st
         values = judged_values(results.get(case.name, {}))
         if case.shown and suite.baseline in values and values[suite.baseline].median > 0:
             base = values[suite.baseline].median
-            rows.append((case.title, {name: values[name].median / base for name in names if name in values}))
+            rows.append((suite.name_of(case), {name: values[name].median / base for name in names if name in values}))
     return [(title, found) for title, found in rows if found]
 
 
@@ -87,14 +87,14 @@ def _draw_dots(path: Path, heading: str, axis: str, rows: Sequence[Tuple[str, Ma
         axes.scatter(*zip(*points), s=36, marker=MARKERS[number % len(MARKERS)], color=colours[name], edgecolors="white", linewidths=0.4,
                      label=contenders[name].title, zorder=3)
     axes.set_xscale("log")
-    axes.set_yticks(range(len(rows)), [title for title, _ in rows], fontsize=8)
+    axes.set_yticks(range(len(rows)), [title.replace("`", "") for title, _ in rows], fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", color="#e4e4e4", linewidth=0.8)
     axes.axvline(1, color="black", linewidth=0.8)
     axes.tick_params(labelsize=8)
     plain_numbers(axes.xaxis, unit="×")
     axes.set_xlabel(axis, fontsize=8)
-    axes.set_title(heading, fontsize=9)
+    figure.suptitle(heading, fontsize=9)
     axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)

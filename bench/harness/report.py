@@ -210,7 +210,7 @@ def markdown_report(suite: Suite, contenders: Mapping[str, Contender], results: 
     lines = [f"## {suite.title}", ""]
     lines += [f"- {name}: {value}" for name, value in conditions.items() if value]
     lines += ["", "Medians of the repeats, with the middle half of them in brackets; the contenders alternate in one run. "
-              f"{suite.explanation} Result: {tally_text(tally(suite, results))}.", ""]
+              f"Result: {tally_text(tally(suite, results))}.", "", *([suite.explanation, ""] if suite.explanation else [])]
     for plot in plots:
         lines += [f"![{suite.title}]({plot})", ""]
     for title, cases in _groups(suite, results).items():

@@ -89,6 +89,12 @@ class Tables(unittest.TestCase):
     def test_the_plot_shows_the_baselines_time_over_each(self):
         self.assertEqual(speedups(SUITE, ["comity"], results()), [("nested 8×8", {"comity": 200.0})])
 
+    def test_the_plot_tells_rows_of_two_tables_apart(self):
+        one, other = replace(CASE, name="a", group="Time"), replace(CASE, name="b", group="Processor time")
+        both = {name: results()["nested-8x8"] for name in ("a", "b")}
+        self.assertEqual([label for label, _ in speedups(replace(SUITE, cases=[one, other], baseline="libgomp"), ["comity"], both)],
+                         ["Time: nested 8×8", "Processor time: nested 8×8"])
+
     def test_the_plot_shows_rows_of_times_whatever_the_record_calls_them(self):
         for metric, unit, shown in (("us_4", "µs", 1), ("seconds_more", "s", 1), ("kernel_threads", "", 0)):
             suite = replace(SUITE, cases=[replace(CASE, metric=metric, unit=unit)])
