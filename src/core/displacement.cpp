@@ -476,7 +476,7 @@ bool stands_amid_comity(const sys::interruption &at) noexcept {
 }
 
 bool is_in_handler_amid_comity() noexcept {
-    constexpr unsigned frames = 16; // between the handler and the caller; of deeper ones nobody knows
+    constexpr unsigned frames = 16; // between the handler and the caller; deeper ones are not looked for
     sys::interruption by{};
     return current_context() && sys::find_handler(by, frames) && stands_amid_comity(by);
 }

@@ -55,8 +55,8 @@ COMITY_SHARED void note_caller_of_program(const void *function) noexcept;
 
 // Does one of those begin at this address? Any thread, also in a handler.
 COMITY_SHARED bool is_caller_of_program(std::uintptr_t function) noexcept;
-// Did the interruption find Comity's own code, on whose state the program's below it does not count? A handler that
-// runs there must not switch. By the unwind tables; of code without any, yes. In a signal handler.
+// Did the interruption find Comity's own code, with whose state the program's code in it does not reckon? A handler
+// that runs there must not switch. By the unwind tables; of code without any, yes. In a signal handler.
 COMITY_SHARED bool stands_amid_comity(const sys::interruption &at) noexcept;
 // Is the caller, a context, in such a handler of the program's that the kernel has called? Looks at some frames of the
 // stack alone, and takes a microsecond. On aarch64 it finds none.

@@ -92,16 +92,16 @@ void end_word::stop(context *c) noexcept {
     core::pause(c, park, this);
 }
 
-// Who has left the only hart in a scheduler that he opened comes back before he enters the word: replace() would have
-// him do so, and he would sleep with it.
-static context *who_waits() noexcept {
+// A context that has left the only hart in a scheduler that it opened comes back before it enters the word: replace()
+// would have it do so, and it would sleep with the hart.
+static context *come_to_wait() noexcept {
     context *c = core::adopt()->current;
     if (!c->on->carried && core::base().hart_count() == 1) (void)core::come_back();
     return c;
 }
 
 void end_word::wait(comity_thread *self) noexcept {
-    context *c = who_waits();
+    context *c = come_to_wait();
     carrier *k = c->on;
     std::uintptr_t before = open;
     if (!k->carried) {
@@ -151,7 +151,7 @@ void end_word::sleep_until(waiter &place, std::int64_t deadline, comity_thread *
 }
 
 void end_word::wait_until(std::int64_t deadline, comity_thread *self) noexcept {
-    context *c = who_waits();
+    context *c = come_to_wait();
     if (sys::now_ns() >= deadline || (c->on->carried && spin(c->on, deadline))) return;
     waiter own;
     sleep_until(cell_for(c, own), deadline, self);

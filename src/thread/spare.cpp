@@ -162,7 +162,7 @@ void see_to_trim() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[trim]
     if (!has_much() || trims.load(std::memory_order_relaxed) || trims.exchange(true, std::memory_order_relaxed)) return;
     constexpr std::size_t stack_size = std::size_t{256} << 10;
-    // The C library allocates, perhaps by the program's functions: the caller, who uses his hart's lists, keeps it.
+    // The C library allocates, perhaps by the program's functions: the caller uses its hart's lists, and keeps it.
     core::carrier *k = core::current_carrier();
     const bool was_settled = k && std::exchange(k->settled, true);
     if (sys::start_kernel_thread(trim_main, nullptr, stack_size) != 0)

@@ -565,7 +565,7 @@ namespace {
 
 // A user-level thread of another scheduler's comes back to a hart before its outermost region, if it has lost it; else
 // it gives way to the computation of the kernel thread on which it is, and its scheduler, every few regions, to threads
-// that wait for a hart: between regions nobody chooses what to run.
+// that wait for a hart: between regions no scheduler chooses what to run.
 void come_to_outermost(context *c) noexcept {
     const carrier *k = c->on;
     if (!k->carried) return core::go_back_home(c);

@@ -146,7 +146,7 @@ TEST(another_threads_clock, can_be_read_while_it_lives) {
     stop = true;
     EXPECT_EQ(0, pthread_join(t, nullptr));
     timespec time{};
-    while (clock_gettime(clock, &time) == 0) sched_yield(); // the kernel wakes who joins before the thread is gone
+    while (clock_gettime(clock, &time) == 0) sched_yield(); // the kernel wakes the joiner before the thread is gone
     EXPECT_EQ(EINVAL, errno);
 }
 

@@ -285,7 +285,7 @@ extern __thread std::uint32_t handled_on_kernel_thread __attribute__((tls_model(
 // The calls that who has no receiver makes now: where on its stack the innermost one stands, or null. In its own TLS.
 extern __thread const void *innermost_call __attribute__((tls_model("initial-exec")));
 // The stack pointer of a handler that runs amid Comity's code, where calls that sleep are made in place; 0: there is
-// none. Of the kernel thread, which carries nobody else meanwhile.
+// none. Of the kernel thread, which carries no other context meanwhile.
 extern __thread std::uintptr_t handler_amid_comity __attribute__((tls_model("initial-exec")));
 inline bool is_amid_comity() noexcept { return handler_amid_comity != 0; }
 // A jump leaves everything below that stack pointer.
