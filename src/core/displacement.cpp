@@ -5,6 +5,7 @@
 #include "core/chaos.hpp"
 #include "core/cpu_time.hpp"
 #include "core/fork_gate.hpp"
+#include "core/own_code.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
@@ -173,11 +174,7 @@ bool on_interruption(const sys::interruption &i) noexcept {
     }
 }
 
-// Nothing is interrupted before Comity's own code is known.
-bool start_interrupting() noexcept {
-    protect_code_at(reinterpret_cast<const void *>(&is_protected_code));
-    return can_promote() && sys::take_interruptions(on_interruption);
-}
+bool start_interrupting() noexcept { return can_promote() && sys::take_interruptions(on_interruption); }
 
 // The thread runs: it is asked where, and then told to go if that is in the program's code.
 void interrupt_running(carrier *k, bool for_others) noexcept {

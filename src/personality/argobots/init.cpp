@@ -1,5 +1,6 @@
 // ABT_init and ABT_finalize.
 #include "comity/sync.h"
+#include "core/own_code.hpp"
 #include "core/runtime.hpp"
 #include "personality/argobots/check.hpp"
 #include "personality/argobots/info.hpp"

@@ -1,7 +1,7 @@
 #include "personality/blas/openblas.hpp"
 
 #include "core/binding.hpp"
-#include "core/displacement.hpp"
+#include "core/own_code.hpp"
 #include "core/spinlock.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/blas/available.hpp"
@@ -378,7 +378,6 @@ template <std::size_t... I> bool openblas::watch_forks(std::index_sequence<I...>
 namespace {
 
 __attribute__((constructor)) void watch_forks() noexcept {
-    core::protect_code_at(reinterpret_cast<const void *>(&watch_forks));
     static_cast<void>(sys::at_fork([] { known_lock.lock(); }, [] { known_lock.unlock(); },
                                    [] {
                                        known_lock.unlock();

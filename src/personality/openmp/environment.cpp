@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <utility>
 
-#include "core/displacement.hpp"
+#include "core/own_code.hpp"
 #include "core/runtime.hpp"
 #include "model/spmd/team.hpp"
 #include "personality/openmp/affinity_environment.hpp"
@@ -461,7 +461,6 @@ void use_first() noexcept {
 // a library that has, and reads them then.
 __attribute__((constructor)) void read_at_start() noexcept {
     process.own_regions = sys::get_options().own_regions;
-    core::protect_code_at(reinterpret_cast<const void *>(&read_at_start));
     hash_at_load = hash_variables();
     is_read = needs_gcc_openmp() || needs_llvm_openmp();
     if (!is_read) return;

@@ -2,6 +2,7 @@
 // every library of the process.
 #include "core/cpu_time.hpp"
 #include "core/displacement.hpp"
+#include "core/own_code.hpp"
 #include "core/sched.hpp"
 #include "personality/pthread/c_library.hpp"
 #include "personality/pthread/condition.hpp"

@@ -1,5 +1,7 @@
 // A handler of the program's that sleeps, where it interrupts a region: often amid the runtime's own code, at barriers.
 // The sleep must not let another rank go on there. Ends when it has run so many times, and each region was right.
+//   sleep_in_handler first: the same within the first regions of many processes, before anything else has interrupted
+//   a thread of theirs
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -7,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { ranks = 4, barriers = 20, enough = 60 };
+enum { ranks = 4, barriers = 20 };
 static volatile sig_atomic_t ran = 0;
 
 static void sleeps(int number) {
@@ -20,13 +24,13 @@ static void sleeps(int number) {
     errno = error;
 }
 
-int main(void) {
+static int interrupt_regions(int every_us, int enough) {
     struct sigaction a;
     memset(&a, 0, sizeof a);
     a.sa_handler = sleeps;
     a.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &a, NULL);
-    const struct itimerval often = {{0, 5000}, {0, 5000}}, never = {{0, 0}, {0, 0}};
+    const struct itimerval often = {{0, every_us}, {0, every_us}}, never = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &often, NULL);
     while (ran < enough) {
         long sum = 0;
@@ -38,5 +42,27 @@ int main(void) {
         if (sum != (long)ranks * barriers * (barriers - 1) / 2) return printf("a region's sum is %ld\n", sum), 1;
     }
     setitimer(ITIMER_REAL, &never, NULL);
+    return 0;
+}
+
+static int run_afresh(const char *program) {
+    const pid_t child = fork();
+    if (child == 0) {
+        execl(program, program, "once", (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) return perror("fork"), 1;
+    if (status != 0) printf("a process ended with status %#x\n", status);
+    return status != 0;
+}
+
+int main(int argc, char **argv) {
+    enum { processes = 20 };
+    const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "once") == 0) return interrupt_regions(300, 4);
+    if (strcmp(what, "first") != 0) return interrupt_regions(5000, 60);
+    for (int i = 0; i < processes; ++i)
+        if (run_afresh("/proc/self/exe") != 0) return 1;
     return 0;
 }

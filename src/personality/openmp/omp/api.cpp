@@ -1,6 +1,7 @@
 // The omp_* functions of C and C++ on threads, teams, levels and variables. Fortran's are in fortran.cpp.
 #include <ctime>
 
+#include "core/own_code.hpp"
 #include "personality/openmp/blas_caller.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/omp/functions.hpp"

@@ -134,7 +134,6 @@ bool begin_here() noexcept {
 void open_here() noexcept {
     comity_scheduler_t *s = comity_scheduler_self();
     reinterpret_cast<unit_scheduler *>(s)->lets_go.store(may_go, std::memory_order_relaxed);
-    core::protect_code_at(reinterpret_cast<const void *>(&the_scheduler));
     core::set_way_home(come_home);
     if (reinterpret_cast<unit_scheduler *>(s)->goes_by_descent()) charge_from_now_on(sys::get_options().posix_quota);
     core::program_is_on_harts.store(true, std::memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include "core/carrier.hpp"
 #include "core/displacement.hpp"
 #include "core/fork_gate.hpp"
+#include "core/own_code.hpp"
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
 #include "core/timer.hpp"
@@ -347,7 +348,6 @@ receiver *receiver_here() noexcept {
 bool begin_interruptions() noexcept {
     return sys::made_once([] {
         if (!core::take_interruptions() || !sys::in_children(nullptr, begin_again_in_child)) return false;
-        core::protect_code_at(reinterpret_cast<const void *>(&begin_signals));
         sys::take_other_interruptions(on_interruption);
         return true;
     });
