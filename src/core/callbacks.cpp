@@ -12,6 +12,7 @@
 namespace comity::core {
 
 unsigned char update_callback_mark[1];
+__thread bool stays_in_handler __attribute__((tls_model("initial-exec"))) = false;
 
 namespace {
 

@@ -26,12 +26,15 @@ inline bool in_callback() noexcept {
     return k && (k->guest == update_mark() || (c == &k->transition && !k->transition.runs));
 }
 
-// Can the caller not be stopped: in a callback, in a stackless thread, or within a call of Comity's to the C library
-// (is_settled)? If a lock is taken there, it waits for that where it stands.
+// Is the caller in a handler that has interrupted Comity's code and that is not to return (stay_in_handler)?
+extern COMITY_SHARED __thread bool stays_in_handler __attribute__((tls_model("initial-exec")));
+
+// Can the caller not be stopped: in a callback, in a stackless thread, within a call of Comity's to the C library
+// (is_settled), or in a handler amid Comity's code? If a lock is taken there, it waits for that where it stands.
 inline bool waits_in_place() noexcept {
     const context *c = current_context();
     const carrier *k = c ? c->on : nullptr;
-    return k && (k->settled || c == &k->transition);
+    return k ? k->settled || c == &k->transition : stays_in_handler;
 }
 
 // One such wait. The holder of the lock runs on another kernel thread, or on a hart that is called for it, and leaves

@@ -2,6 +2,7 @@
 
 #include "core/base.hpp"
 #include "core/binding.hpp"
+#include "core/callbacks.hpp"
 #include "core/chaos.hpp"
 #include "core/cpu_time.hpp"
 #include "core/fork_gate.hpp"
@@ -472,10 +473,34 @@ bool stands_amid_comity(const sys::interruption &at) noexcept {
     return amid || end == sys::frames_end::not_known || end == sys::frames_end::unwinds;
 }
 
-bool is_in_handler_amid_comity() noexcept {
-    constexpr unsigned frames = 16; // between the handler and the caller; deeper ones are not looked for
+// `frames`: between the handler and the caller; deeper ones are not looked for.
+static bool is_called_amid_comity(unsigned frames) noexcept {
     sys::interruption by{};
-    return current_context() && sys::find_handler(by, frames) && stands_amid_comity(by);
+    return sys::find_handler(by, frames) && stands_amid_comity(by);
+}
+
+bool is_in_handler_amid_comity() noexcept {
+    constexpr unsigned frames = 16;
+    return current_context() && is_called_amid_comity(frames);
+}
+
+static void stay() noexcept {
+    if (carrier *k = current_carrier()) k->settled = true;
+    stays_in_handler = true;
+}
+
+void stay_in_handler() noexcept {
+    constexpr unsigned frames = 256; // it is asked once
+    if (is_called_amid_comity(frames)) stay();
+}
+
+bool fork_in_handler(int &child) noexcept {
+    if (!stays_in_handler && !is_in_handler_amid_comity()) return false;
+    if (!sys::fork_without_handlers(child)) return false;
+    if (child != 0) return true;
+    stay();
+    if (carrier *k = current_carrier()) k->kernel_id = sys::kernel_thread_id();
+    return true;
 }
 
 void give_way_in_loop(bool is_waited_for) noexcept {

@@ -61,6 +61,14 @@ COMITY_SHARED bool stands_amid_comity(const sys::interruption &at) noexcept;
 // Is the caller, a context, in such a handler of the program's that the kernel has called? Looks at some frames of the
 // stack alone, and takes a microsecond. On aarch64 it finds none.
 COMITY_SHARED bool is_in_handler_amid_comity() noexcept;
+// For a caller that does not return, such as exit: if it is in such a handler, or in one amid Comity's start, nothing
+// switches from now on where it runs: regions have one rank, and calls sleep in the kernel. Any thread, also in
+// handlers.
+COMITY_SHARED void stay_in_handler() noexcept;
+// Forks if the caller is in such a handler: the locks that a fork holds may be the interrupted code's, so no handler of
+// forks runs, and the child stays in the handler. False: it is in none, or the C library (before 2.34) has no such
+// fork.
+COMITY_SHARED bool fork_in_handler(int &child) noexcept;
 
 // Carriers take interruptions (sys/interruption.hpp) from the first call on; false: they cannot.
 COMITY_SHARED bool take_interruptions() noexcept;

@@ -3,6 +3,7 @@
 #include "comity/core.h"
 #include "core/base.hpp"
 #include "core/binding.hpp"
+#include "core/callbacks.hpp"
 #include "core/context_mask.hpp"
 #include "core/cpu_time.hpp"
 #include "core/fork_gate.hpp"
@@ -46,6 +47,7 @@ constexpr std::size_t room_to_start = std::size_t{4} << 20; // bytes; most of it
 
 std::atomic<bool> started{false};
 sys::once first_use;
+__thread std::uint64_t mask_of_starter; // a thread's, before it starts
 // Held while Comity starts, and around a fork: no child finds it half started.
 spinlock starting;
 bool has_fork_handlers = false; // written when the library is loaded, or at the first start if that comes before
@@ -81,7 +83,8 @@ void print_stats() {
 }
 
 void at_exit() {
-    if (sys::get_options().stats) print_stats();
+    if (sys::get_options().stats && !stays_in_handler)
+        print_stats(); // a lock of which may be that of the interrupted code
 }
 
 // ---- Adopted threads that end
@@ -194,7 +197,7 @@ void start() {
     const sys::options &options = sys::get_options();
     const std::uint64_t t0 = sys::ticks();
     const std::int64_t n0 = sys::now_ns();
-    sys::set_programs_mask(sys::blocked_signals());
+    sys::set_programs_mask(mask_of_starter);
     (void)sys::get_cpp_library(); // here, where no fork comes in between: in the child it could not be loaded
     // Another library's constructor may have called before this one's have run.
     sys::prepare_fences();
@@ -236,8 +239,10 @@ void leave_schedulers_in_children(bool (*leaves)(const carrier *k) noexcept) noe
 }
 
 void ensure_started() noexcept {
-    if (!started.load(std::memory_order_acquire)) // acquire[started]
-        first_use.run(start);
+    if (started.load(std::memory_order_acquire)) return; // acquire[started]
+    const sys::signals_blocked meanwhile;
+    mask_of_starter = meanwhile.before();
+    first_use.run(start);
 }
 
 bool has_started() noexcept { return started.load(std::memory_order_relaxed); }

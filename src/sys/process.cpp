@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "sys/c_library.hpp"
+#include "sys/signals.hpp"
 
 extern "C" __attribute__((visibility("hidden"))) void *__dso_handle;
 
@@ -19,17 +20,21 @@ namespace {
 
 constinit watched_function<int (*)(int *, void (*)())> own_once{"pthread_once"};
 constinit own_function<int (*)(void (*)(), void (*)(), void (*)(), void *)> own_register{"__register_atfork"};
+constinit own_function<pid_t (*)()> own_fork{"_Fork"};
 
 [[gnu::constructor]] void find_functions() noexcept {
     own_once.find();
     own_register.find();
+    own_fork.find();
 }
 
 } // namespace
 
-void once::run(void (*function)()) noexcept {
+void once::run_first(void (*function)()) noexcept {
+    const signals_blocked meanwhile;
     const auto f = own_once.find();
     (f ? f : ::pthread_once)(&state_, function);
+    is_done_.store(true, std::memory_order_release); // release[once]
 }
 
 const char *environment_value(const char *name) noexcept {
@@ -46,6 +51,11 @@ bool at_fork(void (*before)(), void (*parent)(), void (*child)()) noexcept {
 }
 
 bool in_children(void (*before)(), void (*child)()) noexcept { return pthread_atfork(before, nullptr, child) == 0; }
+
+bool fork_without_handlers(int &child) noexcept {
+    const auto f = own_fork.find();
+    return f && ((child = f()), true);
+}
 
 bool thread_end::create(void (*function)(void *argument)) noexcept {
     made_ = pthread_key_create(&key_, function) == 0;

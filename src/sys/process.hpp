@@ -4,20 +4,26 @@
 
 #include "sys/shared.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <new>
 #include <type_traits>
 
 namespace comity::sys {
 
-// Runs a function once in the process: who comes first runs it, the others wait in the kernel. The child of a fork in
-// its middle runs it again. Needs no constructor. Any thread, not in signal handlers.
+// Runs a function once in the process: the first caller runs it, the others wait in the kernel. Signals are blocked
+// meanwhile, so a handler never waits for the call that it has interrupted. The child of a fork in its middle runs it
+// again. Needs no constructor. Any thread, also in signal handlers.
 class once {
 public:
-    COMITY_SHARED void run(void (*function)()) noexcept;
+    void run(void (*function)()) noexcept {
+        if (!is_done_.load(std::memory_order_acquire)) run_first(function); // acquire[once]
+    }
 
 private:
+    COMITY_SHARED void run_first(void (*function)()) noexcept;
     int state_ = 0; // written by the C library only
+    std::atomic<bool> is_done_{false};
 };
 
 // What `make` gives, made at the first call as by `once`, for ever: an expression without captures, for each of which
@@ -42,6 +48,9 @@ const char *environment_value(const char *name) noexcept;
 // Calls `child` in the child of a fork, after what constructors of Comity's have registered, whenever those have run;
 // and `before`, unless it is null, in the thread that forks. Any thread, once for each; false: no memory.
 [[nodiscard]] COMITY_SHARED bool in_children(void (*before)(), void (*child)()) noexcept;
+
+// Forks without any handler of forks (_Fork). False: the C library cannot. Any thread, also in signal handlers.
+[[nodiscard]] COMITY_SHARED bool fork_without_handlers(int &child) noexcept;
 
 // Calls a function when a kernel thread that has armed it ends, however that was made.
 class thread_end {

@@ -43,9 +43,10 @@ public:
     ~signals_blocked();
     signals_blocked(const signals_blocked &) = delete;
     signals_blocked &operator=(const signals_blocked &) = delete;
+    std::uint64_t before() const noexcept { return before_; }
 
 private:
-    std::uint64_t before_; // the kernel's mask, one bit a signal
+    std::uint64_t before_; // the kernel's mask, a bit for each signal
 };
 
 } // namespace comity::sys

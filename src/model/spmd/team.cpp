@@ -2,6 +2,7 @@
 #include "model/spmd/team_impl.hpp"
 
 #include "core/base.hpp"
+#include "core/callbacks.hpp"
 #include "core/chaos.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
@@ -580,6 +581,8 @@ void come_to_outermost(context *c) noexcept {
 } // namespace
 
 team *prepare(unsigned ranks) noexcept {
+    if (core::waits_in_place()) [[unlikely]]
+        return nullptr;
     context *c = core::current_context();
     team *around = c ? innermost_running(c) : nullptr;
     if (c && !around) come_to_outermost(c);
@@ -614,9 +617,11 @@ team *prepare(unsigned ranks) noexcept {
 
 void set_stack_size(std::size_t bytes) noexcept { stack_size = bytes; }
 
-unsigned size(const team *t) noexcept { return t->last_size; }
+unsigned size(const team *t) noexcept { return t ? t->last_size : 1; }
 
 void run(team *t, body_fn body, void *arg, region_kind kind, const void *known_as) noexcept {
+    if (!t) [[unlikely]]
+        return body(arg, 0);
     // Also one that `prepare` gave a hart may have lost it since, where memory was allocated.
     if (t->master->on->carried)
         t->run(body, arg, t->last_size, kind, known_as ? known_as : reinterpret_cast<const void *>(body));

@@ -26,7 +26,8 @@ inline constexpr unsigned most_ranks = 0xfffe; // of a team: a rank is 16 bits, 
 // The calling context's hot team of the next level, made able to run `ranks` (>= 1) ranks. It may hold fewer: no more
 // than most_ranks, and no more than there are contexts to be had (no memory or threads; one warning): size() says how
 // many. Valid until the region ends or prepare is called again by this context. A thread that Comity did not make is
-// adopted and gets a hart first. Any thread, or a context; not in a scheduler callback. May switch.
+// adopted and gets a hart first. Null, which stands for one rank: the caller cannot be stopped (waits_in_place), as in a
+// scheduler callback and a handler amid Comity's code. Any thread, or a context. May switch.
 COMITY_SHARED team *prepare(unsigned ranks) noexcept;
 
 COMITY_SHARED unsigned size(const team *t) noexcept;

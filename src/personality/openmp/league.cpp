@@ -81,7 +81,7 @@ void run_side_by_side(thread *t, const league_request &request, unsigned teams, 
     // Each has a rank of its own where it has a place of its own.
     const unsigned most = process.binds ? most_ranks : ranks_for_each_hart * hart_count();
     spmd::team *contexts = teams > 1 ? spmd::prepare(teams < most ? teams : most) : nullptr;
-    const unsigned ranks = contexts ? spmd::size(contexts) : 1;
+    const unsigned ranks = spmd::size(contexts);
     league *l = league_of(t, ranks);
     l->function = request.function;
     l->data = request.data;
@@ -92,10 +92,7 @@ void run_side_by_side(thread *t, const league_request &request, unsigned teams, 
     placement was;
     if (process.binds) [[unlikely]]
         was = bind_league(t, l->initial, ranks, contexts);
-    if (contexts)
-        spmd::run(contexts, run_teams, l);
-    else
-        run_teams(l, 0);
+    spmd::run(contexts, run_teams, l);
     if (process.binds) [[unlikely]]
         end_league(t, was);
 }

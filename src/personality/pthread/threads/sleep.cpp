@@ -22,7 +22,8 @@ COMITY_NEXT_SYMBOL next<int (*)(clockid_t, int, const timespec *, timespec *)> n
 // Is it one of our threads, or the first one, whose signals we deliver, or does it hold a hart that others can use? So
 // does a rank of a region; but the thread that opened it is the program's, whose sleep a handler ends.
 bool sleeps_here() noexcept {
-    if (is_amid_comity() || (!current_thread && core::is_in_handler_amid_comity())) return false;
+    if (is_amid_comity() || core::stays_in_handler || (!current_thread && core::is_in_handler_amid_comity()))
+        return false;
     (void)habit::before_wait();
     if (receiver_here()) return true;
     const core::context *c = core::current_context();

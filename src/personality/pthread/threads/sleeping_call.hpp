@@ -2,6 +2,7 @@
 // README.md, "Leaving the harts and coming back", 1, and "Signals", 7.
 #pragma once
 
+#include "core/callbacks.hpp"
 #include "core/carrier.hpp"
 #include "core/displacement.hpp"
 #include "core/promotion.hpp"
@@ -21,7 +22,8 @@ namespace comity::posix {
 // A thread that is neither ours nor known to Comity, nor receives signals by us, or a handler that must not switch: its
 // calls are the kernel's alone.
 inline bool is_stranger() noexcept {
-    return (!current_thread && !core::current_context() && !receiver_here()) || is_amid_comity();
+    return (!current_thread && !core::current_context() && !receiver_here()) || is_amid_comity() ||
+           core::stays_in_handler;
 }
 
 // Does a handler that has run before the call end it, if it was set up to let calls begin anew (SA_RESTART)? What it

@@ -1,0 +1,27 @@
+// exit and fork in a handler that has interrupted Comity's own code, whose locks may be held below: what is called from
+// there, by exit's handlers or by the child, must neither wait for these nor switch (core/README.md, "Displacement").
+#include "core/displacement.hpp"
+#include "personality/pthread/threads/object.hpp"
+
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace {
+
+COMITY_NEXT_SYMBOL comity::posix::next<void (*)(int)> next_exit{"exit"};
+COMITY_NEXT_SYMBOL comity::posix::next<pid_t (*)()> next_fork{"fork"};
+
+} // namespace
+
+COMITY_INTERPOSED void exit(int code) noexcept {
+    comity::core::stay_in_handler();
+    next_exit.get()(code);
+    __builtin_unreachable();
+}
+
+COMITY_INTERPOSED pid_t fork() noexcept {
+    int child = 0;
+    return comity::core::fork_in_handler(child) ? child : next_fork.get()();
+}
+COMITY_ALSO_NAMED(__fork, fork);
