@@ -88,9 +88,21 @@ void leave_to_donor(context *c, void *argument) {
     block(k, c);
 }
 
+// Between a handler of the program's and the code that asks; deeper ones are not looked for.
+constexpr unsigned frames_to_handler = 16;
+
+// Does a handler of the program's run there that has itself interrupted Comity's code? POSIX threads on harts have
+// none: their handlers are called where their own code stands.
+bool is_in_handler_amid_comity(const context *c, const sys::interruption &i) noexcept {
+    const bool is_posix_thread =
+        program_is_on_harts.load(std::memory_order_relaxed) && c->owner && c->owner->hooks && c->owner->hooks->units;
+    sys::interruption by{};
+    return !is_posix_thread && sys::find_handler(i, by, frames_to_handler) && stands_amid_comity(by);
+}
+
 // In the handler.
 bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_others, const time_slice &slice) noexcept {
-    if (!can_go(k, c, for_others)) return false;
+    if (!can_go(k, c, for_others) || is_in_handler_amid_comity(c, i)) return false;
     if (!slice.of) return true;
     sched *s = k->current_sched;
     while (slice.overdue && s && s != slice.of) s = s->parent;
@@ -114,7 +126,7 @@ bool is_recalled(const carrier *k, const context *c) noexcept {
 }
 void give_up_dozing(carrier *k, context *c, const sys::interruption &i) noexcept {
     sched *s = k->current_sched;
-    if (end_doze(c, k->carried) == dozed::not_at_all) return;
+    if (is_in_handler_amid_comity(c, i) || end_doze(c, k->carried) == dozed::not_at_all) return;
     if (s->reserve())
         base().content(s);
     else
@@ -461,7 +473,7 @@ __thread loop_of_looks own_loop;
 bool stands_amid_comity(const sys::interruption &at) noexcept {
     if (is_protected_code(at.pc)) return true;
     bool amid = false;
-    std::uintptr_t rest = 0;
+    sys::frame_place rest;
     const sys::frames_end end = sys::visit_call_frames(
         at,
         [](const sys::call_frame &f, void *argument) {
@@ -479,10 +491,7 @@ static bool is_called_amid_comity(unsigned frames) noexcept {
     return sys::find_handler(by, frames) && stands_amid_comity(by);
 }
 
-bool is_in_handler_amid_comity() noexcept {
-    constexpr unsigned frames = 16;
-    return current_context() && is_called_amid_comity(frames);
-}
+bool is_in_handler_amid_comity() noexcept { return current_context() && is_called_amid_comity(frames_to_handler); }
 
 static void stay() noexcept {
     if (carrier *k = current_carrier()) k->settled = true;

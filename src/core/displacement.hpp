@@ -59,7 +59,7 @@ COMITY_SHARED bool is_caller_of_program(std::uintptr_t function) noexcept;
 // that runs there must not switch. By the unwind tables; of code without any, yes. In a signal handler.
 COMITY_SHARED bool stands_amid_comity(const sys::interruption &at) noexcept;
 // Is the caller, a context, in such a handler of the program's that the kernel has called? Looks at some frames of the
-// stack alone, and takes a microsecond. On aarch64 it finds none.
+// stack alone, and takes a microsecond.
 COMITY_SHARED bool is_in_handler_amid_comity() noexcept;
 // For a caller that does not return, such as exit: if it is in such a handler, or in one amid Comity's start, nothing
 // switches from now on where it runs: regions have one rank, and calls sleep in the kernel. Any thread, also in

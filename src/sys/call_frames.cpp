@@ -191,15 +191,15 @@ bool find_caller(const frame_rules &f, const registers &r, careful_memory &memor
 } // namespace
 
 frames_end visit_call_frames(const interruption &i, bool (*visit)(const call_frame &, void *), void *argument,
-                             std::uintptr_t &rest) noexcept {
+                             frame_place &rest) noexcept {
     constexpr unsigned most = 1'000'000;
     careful_memory memory;
     registers r = registers_at(i), caller;
     frame_rules rules;
     bool has_called = false; // else it was interrupted there
     for (unsigned n = 0; n < most; ++n) {
-        rest = r.stack();
         const std::uintptr_t code = r.code - has_called;
+        rest = {code, r.stack()};
         if (!find_frame_rules(code, rules)) return frames_end::not_known;
         if (rules.leaves_sideways) return frames_end::unwinds;
         if (!find_caller(rules, r, memory, caller)) return frames_end::not_known;

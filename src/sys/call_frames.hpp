@@ -23,10 +23,15 @@ enum class frames_end : std::uint8_t {
     unwinds    // the next frame is an unwinder's that may be about to leave for another one: its callers are not known
 };
 
-// Calls visit(frame, argument) for each frame, the innermost one first, until that returns false. `rest`: the next
-// frame's stack pointer.
+// Where a frame stands of which no more is known.
+struct frame_place {
+    std::uintptr_t code = 0, sp = 0;
+};
+
+// Calls visit(frame, argument) for each frame, the innermost one first, until that returns false. `rest`: the frame
+// after the last one that was visited.
 COMITY_SHARED frames_end visit_call_frames(const interruption &i, bool (*visit)(const call_frame &, void *),
-                                           void *argument, std::uintptr_t &rest) noexcept;
+                                           void *argument, frame_place &rest) noexcept;
 
 // Does a word of the stack in [from, to) look like a return address into such code? There may be none: it may be left
 // from an earlier call. True also where that is too much to be looked at.

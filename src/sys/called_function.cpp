@@ -50,7 +50,7 @@ called_function::called_function(const interruption &at) noexcept {
     const char *name = nullptr;
     name_[0] = 0;
     if (!look_at(at.pc, name)) return;
-    std::uintptr_t rest = 0;
+    frame_place rest;
     (void)visit_call_frames(at, visit_interrupted, &name, rest);
     format_text(name_, sizeof name_, "%s", name ? name : "Comity");
 }

@@ -188,20 +188,27 @@ bool may_begin_anew(long number, const std::uint64_t (&argument)[most_arguments]
 
 } // namespace
 
-// Do the C library's handlers go back into the kernel by this code? The signal's frame is then where the stack pointer
-// is. What stands before the code can be read.
+// Do handlers go back into the kernel by this code (the C library's, or the kernel's vdso)? The signal's frame is then
+// where the stack pointer is. What stands before the code can be read.
 static bool returns_from_handler(std::uintptr_t code) noexcept {
 #if defined(__x86_64__)
     constexpr unsigned char call[] = {0x48, 0xc7, 0xc0, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05}; // mov $15,%rax; syscall
+#elif defined(__aarch64__)
+    constexpr std::uint32_t call[] = {0xd2801168, 0xd4000001}; // mov x8, #139; svc #0
+#endif
     const std::uintptr_t last = code + sizeof call - 1;
     constexpr std::uintptr_t page = 4096;
     const bool is_on_next_page = (code - 1) / page != last / page;
     if (is_on_next_page && !is_readable(reinterpret_cast<const void *>(last))) return false;
     return __builtin_memcmp(reinterpret_cast<const void *>(code), call, sizeof call) == 0;
-#else
-    (void)code;
-    return false;
+}
+
+// The context in the signal's frame, which begins here.
+static void *context_in(std::uintptr_t frame) noexcept {
+#if defined(__aarch64__)
+    frame += sizeof(siginfo_t);
 #endif
+    return reinterpret_cast<void *>(frame);
 }
 
 interruption interruption_at(void *frame) noexcept {
@@ -213,31 +220,33 @@ interruption interruption_at(void *frame) noexcept {
 #endif
 }
 
-bool find_handler(interruption &interrupted, unsigned most) noexcept {
+bool find_handler(const interruption &from, interruption &interrupted, unsigned most) noexcept {
     const errno_kept kept;
     struct search {
         unsigned left;            // of the frames that the calls return to
         std::uintptr_t frame = 0; // the signal's
     } by{most + 1};
-    ucontext_t here;
-    std::uintptr_t rest = 0;
-    (void)getcontext(&here);
+    frame_place rest;
     const frames_end end = visit_call_frames(
-        interruption_at(&here),
+        from,
         [](const call_frame &f, void *argument) { // f.code is within the call before
             auto &to = *static_cast<search *>(argument);
             if (returns_from_handler(f.code + 1)) to.frame = f.begin;
             return to.frame == 0 && --to.left != 0;
         },
         &by, rest);
-    if (end == frames_end::not_known && is_readable(reinterpret_cast<const void *>(rest - sizeof rest))) {
-        std::uintptr_t code = 0; // which has no tables: its address is what the call has left below
-        __builtin_memcpy(&code, reinterpret_cast<const void *>(rest - sizeof code), sizeof code);
-        if (is_readable(reinterpret_cast<const void *>(code)) && returns_from_handler(code)) by.frame = rest;
-    }
+    if (end == frames_end::not_known && is_readable(reinterpret_cast<const void *>(rest.code)) &&
+        returns_from_handler(rest.code + 1)) // which has no table
+        by.frame = rest.sp;
     if (by.frame == 0) return false;
-    interrupted = interruption_at(reinterpret_cast<void *>(by.frame));
+    interrupted = interruption_at(context_in(by.frame));
     return true;
+}
+
+bool find_handler(interruption &interrupted, unsigned most) noexcept {
+    ucontext_t here;
+    (void)getcontext(&here);
+    return find_handler(interruption_at(&here), interrupted, most);
 }
 
 bool take_interruptions(bool (*handler)(const interruption &) noexcept) noexcept {

@@ -18,8 +18,9 @@ struct interruption {
 // What a signal's frame says. In a handler.
 COMITY_SHARED interruption interruption_at(void *frame) noexcept;
 
-// The innermost signal handler, of whomever, that stands on the stack within `most` frames of the caller: what it has
-// interrupted. False: there is none, or it is not known how this machine's handlers return. Any thread; errno is kept.
+// The innermost signal handler, the program's or not, that stands on the stack within `most` frames of `from`, or of the
+// caller: what it has interrupted. False: there is none. Any thread, in signal handlers too; errno is kept.
+COMITY_SHARED bool find_handler(const interruption &from, interruption &interrupted, unsigned most) noexcept;
 COMITY_SHARED bool find_handler(interruption &interrupted, unsigned most) noexcept;
 
 // From now on `handler` is called, on the kernel thread that was interrupted, on the stack on which it stood. It may

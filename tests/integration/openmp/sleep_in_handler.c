@@ -5,6 +5,7 @@
 //   a thread of theirs
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@ static volatile sig_atomic_t ran = 0;
 static void sleeps(int number) {
     (void)number;
     const int error = errno;
-    nanosleep(&(struct timespec){0, 100000}, NULL);
+    if (ran % 2)
+        poll(NULL, 0, 1);
+    else
+        nanosleep(&(struct timespec){0, 100000}, NULL);
     ++ran;
     errno = error;
 }

@@ -34,7 +34,7 @@ void on_step(int, siginfo_t *, void *frame) {
     if (is_over) return void(flags &= ~steps);
     ++count.instructions;
     bool met = false;
-    std::uintptr_t rest = 0;
+    frame_place rest;
     const frames_end end = visit_call_frames(
         interruption_at(frame),
         [](const call_frame &f, void *argument) {
@@ -46,7 +46,7 @@ void on_step(int, siginfo_t *, void *frame) {
     ++(end == frames_end::outermost ? count.outermost : count.not_known);
     if (met) return;
     ++count.without_outer;
-    count.may_return += end == frames_end::not_known && may_return_between(rest, UINTPTR_MAX, is_outer);
+    count.may_return += end == frames_end::not_known && may_return_between(rest.sp, UINTPTR_MAX, is_outer);
 }
 
 struct counted {
@@ -133,6 +133,8 @@ TEST(call_frames, of_a_jump_are_met_or_may_be_there) {
     EXPECT_EQ(c.without_outer, c.may_return);
 }
 
+#endif
+
 // ---- Handlers on the stack
 
 namespace {
@@ -153,6 +155,7 @@ bool finds_in_handler(unsigned frames) {
     return is_found;
 }
 
+#if defined(__x86_64__)
 // As the C library's, but no table tells of it.
 asm(".pushsection .text\n"
     ".balign 64\n"
@@ -161,6 +164,7 @@ asm(".pushsection .text\n"
     ".balign 64\n"
     ".popsection");
 extern "C" void go_back_to_the_kernel();
+#endif
 
 } // namespace
 
@@ -180,6 +184,7 @@ TEST(handler, is_found_on_the_stack_where_there_is_one) {
     sigaction(SIGUSR1, &before, nullptr);
 }
 
+#if defined(__x86_64__)
 TEST(handler, is_found_where_no_table_tells_of_the_way_back) {
     struct {
         void (*handler)(int, siginfo_t *, void *);

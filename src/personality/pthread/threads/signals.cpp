@@ -170,7 +170,7 @@ bool is_programs(const receiver &r, const sys::interruption &i) noexcept {
         std::uintptr_t base;
         bool good = true;
     } w{r.base};
-    std::uintptr_t rest = 0;
+    sys::frame_place rest;
     const sys::frames_end end = sys::visit_call_frames(
         i,
         [](const sys::call_frame &f, void *argument) {
@@ -181,7 +181,7 @@ bool is_programs(const receiver &r, const sys::interruption &i) noexcept {
         },
         &w, rest);
     if (end == sys::frames_end::unwinds) return false;
-    if (end == sys::frames_end::not_known) return !sys::may_return_between(rest, r.base, core::is_protected_code);
+    if (end == sys::frames_end::not_known) return !sys::may_return_between(rest.sp, r.base, core::is_protected_code);
     return w.good;
 }
 
@@ -327,7 +327,7 @@ bool stands_in_program(const receiver &r, const sys::interruption &at) noexcept 
 
 bool stands_in_called_program(const sys::interruption &at) noexcept {
     bool good = false;
-    std::uintptr_t rest = 0;
+    sys::frame_place rest;
     if (core::is_protected_code(at.pc)) return false;
     (void)sys::visit_call_frames(
         at,
