@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -106,6 +107,23 @@ TEST(the_clocks_of_all_threads, together_show_what_the_process_has_used) {
     const std::int64_t all = process_ns() - from, counted = sum + own_ns() - main_from;
     EXPECT_LE(counted, all + all / 50);
     EXPECT_GE(counted, all - all / 10);
+}
+
+// The timers' thread wakes for them. With one hart no other searches for work meanwhile, which is no thread's.
+TEST(the_clocks_of_all_threads, together_show_what_waking_them_has_cost) {
+    const char *harts = getenv("COMITY_HARTS");
+    const int part = harts && atoi(harts) == 1 ? 10 : 2;
+    std::atomic<std::int64_t> sum{0};
+    auto f = [&] {
+        const std::int64_t from = own_ns();
+        for (int i = 0; i < 1000; ++i) compute(), usleep(200);
+        sum += own_ns() - from;
+    };
+    const std::int64_t from = process_ns(), main_from = own_ns();
+    run<6>(f);
+    const std::int64_t all = process_ns() - from, counted = sum + own_ns() - main_from;
+    EXPECT_LE(counted, all + all / 50);
+    EXPECT_GE(counted, all - all / part);
 }
 
 TEST(a_threads_clock, knows_what_the_thread_has_used_before_anybody_asks) {
