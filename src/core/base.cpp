@@ -2,6 +2,7 @@
 
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
+#include "core/fork_gate.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
 #include "sys/interruption.hpp"
@@ -267,8 +268,13 @@ void base_scheduler::give(hart *h, carrier *to, sched *into) noexcept {
 
 bool base_scheduler::finds_worker(hart *h) noexcept {
     if (h->worker.load(std::memory_order_relaxed)) return true;
-    if (!spare_worker_.load(std::memory_order_relaxed)) return false;
-    carrier *k = spare_worker_.exchange(nullptr, std::memory_order_acquire); // acquire[spare-worker]
+    return set_worker(h, spare_worker_);
+}
+
+// The hart is the caller's.
+bool base_scheduler::set_worker(hart *h, std::atomic<carrier *> &from) noexcept {
+    if (!from.load(std::memory_order_relaxed)) return false;
+    carrier *k = from.exchange(nullptr, std::memory_order_acquire); // acquire[spare-worker]
     if (!k) return false;
     k->own.store(h, std::memory_order_relaxed);
     // Either bind_hart sees whose it is, or it sees that harts are bound: seq_cst[first-binding]
@@ -279,7 +285,7 @@ bool base_scheduler::finds_worker(hart *h) noexcept {
 
 void base_scheduler::keep_spare_worker() noexcept {
     if (spare_worker_.load(std::memory_order_relaxed) || no_more_workers_.load(std::memory_order_relaxed)) return;
-    bool all_have = true;
+    bool all_have = count_ > 1 || relief_.load(std::memory_order_relaxed) || is_lent_.load(std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) all_have = all_have && harts_[i].worker.load(std::memory_order_relaxed);
     int error = 0;
     if (!all_have) spare_worker_.store(make_worker(nullptr, error), std::memory_order_release); // release[spare-worker]
@@ -447,6 +453,16 @@ std::uint32_t base_scheduler::queue_up(carrier *k) noexcept {
     return ahead;
 }
 
+// The carrier, which stands in line, has one from now on; null: none is free, or somebody is giving it another one.
+hart *base_scheduler::claim_for(carrier *k) noexcept {
+    hart *h = claim_idle();
+    if (!h) h = take_kept(grace_us * ticks_per_us());
+    if (!h) return nullptr;
+    if (remove_waiter(k)) return k->carried = h;
+    release(h);
+    return nullptr;
+}
+
 bool base_scheduler::wait_for_hart(carrier *k, patience p) noexcept {
     constexpr std::int64_t longest_stalls = 20;
     const std::int64_t stall_ns = std::int64_t{sys::get_options().stall_ms} * 1'000'000;
@@ -456,17 +472,8 @@ bool base_scheduler::wait_for_hart(carrier *k, patience p) noexcept {
     // Keepers come and go without looking at the queue, so look again now and then: first when the turn should have
     // come, then less and less often. Each look is a kernel thread more that wants a core while all are taken.
     for (std::uint64_t us = quantum_us * (ahead + count_) / count_;; us *= 2) {
-        hart *h = claim_idle();
-        if (!h) h = take_kept(grace_us * ticks_per_us());
-        if (h) {
-            if (remove_waiter(k)) {
-                k->carried = h;
-                return true;
-            }
-            release(h); // somebody is giving us another one
-        } else if (sys::now_ns() >= until && remove_waiter(k)) {
-            return false;
-        }
+        if (claim_for(k)) return true;
+        if (sys::now_ns() >= until && remove_waiter(k)) return false;
         if (us >= longest_wait_us) tell_of_wait();
         us = std::min(us, longest_wait_us);
         if (k->park.wait_until(sys::now_ns() + static_cast<std::int64_t>(us) * 1000)) {
@@ -482,7 +489,7 @@ bool base_scheduler::waited_for_long(std::int64_t ns) noexcept {
         const std::int64_t now = sys::now_ns();
         lock_.lock();
         const carrier *k = waiting_.first();
-        const bool inside = k && k->native->owner && k->native->owner != this;
+        const bool inside = k && (!k->native || (k->native->owner && k->native->owner != this));
         found = k && now - k->waits_since >= (inside ? ns : 10 * ns);
         lock_.unlock();
     }
@@ -536,6 +543,48 @@ void base_scheduler::yielded(carrier *k) noexcept {
     wait_for_grant(k);
 }
 
+// ---- The only hart, lent by a context that stands where it cannot be stopped
+
+bool base_scheduler::lend(carrier *k) noexcept {
+    hart *h = k->carried;
+    if (count_ != 1 || is_lent_.load(std::memory_order_relaxed)) return false;
+    const bool is_worker = h->worker.load(std::memory_order_relaxed) == k;
+    if (is_worker ? !set_worker(h, relief_) && !set_worker(h, spare_worker_) : !finds_worker(h)) return false;
+    if (!k->bound || !k->bound->place) unbind(k);
+    sched *into = k->current_sched;
+    is_lent_.store(true, std::memory_order_relaxed);
+    k->carried = nullptr;
+    become(k, this);
+    give(h, h->worker.load(std::memory_order_relaxed), into);
+    (void)queue_up(k);
+    return true;
+}
+
+void base_scheduler::take_back_lent(carrier *k, sched *s) noexcept {
+    for (std::uint64_t us = quantum_us; !k->carried; us = std::min(2 * us, longest_wait_us)) {
+        if (k->park.wait_until(sys::now_ns() + static_cast<std::int64_t>(us) * 1000))
+            k->carried = k->granted.h;
+        else if (enter_fork_gate()) {
+            if (!claim_for(k)) tell_of_wait();
+            leave_fork_gate();
+        }
+    }
+    hart *h = k->carried;
+    carrier *other = h->worker.load(std::memory_order_relaxed);
+    if (!k->adopted && other != k) {
+        k->own.store(h, std::memory_order_relaxed);
+        h->worker.store(k, std::memory_order_release); // release[worker]
+        other->own.store(nullptr, std::memory_order_relaxed);
+        relief_.store(other, std::memory_order_release); // release[spare-worker]
+    }
+    is_lent_.store(false, std::memory_order_relaxed);
+    bind_as_hart(k);
+    k->granted_at = sys::ticks();
+    for (sched *at = s; at && at != this; at = at->parent)
+        at->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
+    become(k, s);
+}
+
 // ---- Nobody has a hart
 
 bool base_scheduler::take_all(const carrier *k) noexcept {
@@ -572,6 +621,7 @@ void base_scheduler::give_back_all() noexcept {
 
 unsigned base_scheduler::worker_count() const noexcept {
     unsigned n = spare_worker_.load(std::memory_order_relaxed) ? 1 : 0;
+    n += relief_.load(std::memory_order_relaxed) ? 1 : 0;
     for (unsigned i = 0; i < count_; ++i) n += harts_[i].worker.load(std::memory_order_relaxed) ? 1 : 0;
     return n;
 }
@@ -585,6 +635,7 @@ void base_scheduler::end_workers() noexcept {
         k->next = std::exchange(ended, k);
     };
     end(spare_worker_.exchange(nullptr, std::memory_order_acquire), harts_); // acquire[spare-worker]
+    end(relief_.exchange(nullptr, std::memory_order_acquire), harts_);       // acquire[spare-worker]
     for (unsigned i = 0; i < count_; ++i)
         end(harts_[i].worker.exchange(nullptr, std::memory_order_acquire), &harts_[i]); // acquire[worker]
     while (carrier *k = ended) {
@@ -612,6 +663,8 @@ void base_scheduler::child_after_fork(carrier *survivor) noexcept {
     lock_.unlock();
     no_more_workers_.store(false, std::memory_order_relaxed);
     spare_worker_.store(nullptr, std::memory_order_relaxed);
+    relief_.store(nullptr, std::memory_order_relaxed);
+    is_lent_.store(false, std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) {
         hart *h = &harts_[i];
         h->worker.store(survivor && !survivor->adopted && survivor->carried == h ? survivor : nullptr,

@@ -1,5 +1,6 @@
 #include "scheduler/scope_watch.hpp"
 
+#include "core/base.hpp"
 #include "core/displacement.hpp"
 #include "core/spinlock.hpp"
 #include "core/timer.hpp"
@@ -46,6 +47,7 @@ void look(core::timer *) noexcept {
     if (over) watching.store(false, std::memory_order_relaxed);
     scopes_lock.unlock();
     if (over) return;
+    waits = waits || core::base().pressed();
     (void)core::look_after_homes({core::watcher::scopes, looks_at_loop, waits});
     look_in(waits ? look_ns : idle_look_ns);
 }
