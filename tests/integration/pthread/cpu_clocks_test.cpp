@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -178,6 +180,33 @@ TEST(ones_own_clock, is_the_same_by_each_name) {
     };
     run<1>(f);
     f(); // main
+}
+
+TEST(a_counter_of_perf, counts_what_its_thread_uses_and_no_others) {
+    sem_t done;
+    ASSERT_EQ(0, sem_init(&done, 0, 0));
+    bool is_open = false;
+    auto counts = [&] {
+        perf_event_attr what{};
+        what.size = sizeof what;
+        what.type = PERF_TYPE_SOFTWARE;
+        what.config = PERF_COUNT_SW_TASK_CLOCK;
+        const auto fd = static_cast<int>(syscall(SYS_perf_event_open, &what, 0, -1, -1, 0L));
+        is_open = fd >= 0;
+        for (int i = 0; i < 3; ++i) sem_wait(&done);
+        use(20 * ms);
+        std::uint64_t ns = 0;
+        if (!is_open) return;
+        EXPECT_EQ(static_cast<ssize_t>(sizeof ns), read(fd, &ns, sizeof ns));
+        EXPECT_LE(15 * ms, static_cast<std::int64_t>(ns));
+        EXPECT_GT(70 * ms, static_cast<std::int64_t>(ns));
+        close(fd);
+    };
+    auto computes = [&] { use(100 * ms), sem_post(&done); };
+    const pthread_t counter = start(counts);
+    run<3>(computes);
+    EXPECT_EQ(0, pthread_join(counter, nullptr));
+    if (!is_open) GTEST_SKIP() << "perf_event_open is not allowed here";
 }
 
 TEST(a_threads_clock, begins_anew_in_the_child_of_a_fork) {
