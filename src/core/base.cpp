@@ -2,9 +2,10 @@
 
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
-#include "core/fork_gate.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
+#include "core/timer.hpp"
+#include "sys/clock.hpp"
 #include "sys/interruption.hpp"
 #include "sys/message.hpp"
 
@@ -381,7 +382,39 @@ void base_scheduler::request(sched *root) noexcept {
         if (!root->reserve()) return release(h);
         give(h, h->worker.load(std::memory_order_relaxed), root);
     }
-    if (wanted_of(root->account.load(std::memory_order_relaxed)) != 0) stand_in_line(root);
+    if (wanted_of(root->account.load(std::memory_order_relaxed)) == 0) return;
+    stand_in_line(root);
+    look_for_sleepers();
+}
+
+// ---- Roots in line, while threads outside keep harts
+
+namespace {
+
+constexpr std::int64_t sleepers_look_ns = 10'000'000;
+timer sleepers_look; // who sets `looks_for_sleepers` has it
+std::atomic<bool> looks_for_sleepers{false};
+
+} // namespace
+
+bool base_scheduler::has_keepers() const noexcept {
+    for (unsigned i = 0; i < count_; ++i)
+        if (harts_[i].keeper.load(std::memory_order_relaxed)) return true;
+    return false;
+}
+
+// The keepers were awake when the root asked, or it may ask no more: its own threads sleep as well.
+void base_scheduler::look_for_sleepers() noexcept {
+    if (looks_for_sleepers.load(std::memory_order_relaxed) || !pressed() || !has_keepers() ||
+        looks_for_sleepers.exchange(true, std::memory_order_relaxed))
+        return;
+    sleepers_look.at = sys::deadline_in(sleepers_look_ns);
+    sleepers_look.serve = [](timer *) noexcept {
+        base().serve_from_sleepers();
+        looks_for_sleepers.store(false, std::memory_order_relaxed);
+        base().look_for_sleepers();
+    };
+    if (!arm(sleepers_look)) looks_for_sleepers.store(false, std::memory_order_relaxed);
 }
 
 void base_scheduler::stand_in_line(sched *root) noexcept {
@@ -543,48 +576,6 @@ void base_scheduler::yielded(carrier *k) noexcept {
     wait_for_grant(k);
 }
 
-// ---- The only hart, lent by a context that stands where it cannot be stopped
-
-bool base_scheduler::lend(carrier *k) noexcept {
-    hart *h = k->carried;
-    if (count_ != 1 || is_lent_.load(std::memory_order_relaxed)) return false;
-    const bool is_worker = h->worker.load(std::memory_order_relaxed) == k;
-    if (is_worker ? !set_worker(h, relief_) && !set_worker(h, spare_worker_) : !finds_worker(h)) return false;
-    if (!k->bound || !k->bound->place) unbind(k);
-    sched *into = k->current_sched;
-    is_lent_.store(true, std::memory_order_relaxed);
-    k->carried = nullptr;
-    become(k, this);
-    give(h, h->worker.load(std::memory_order_relaxed), into);
-    (void)queue_up(k);
-    return true;
-}
-
-void base_scheduler::take_back_lent(carrier *k, sched *s) noexcept {
-    for (std::uint64_t us = quantum_us; !k->carried; us = std::min(2 * us, longest_wait_us)) {
-        if (k->park.wait_until(sys::now_ns() + static_cast<std::int64_t>(us) * 1000))
-            k->carried = k->granted.h;
-        else if (enter_fork_gate()) {
-            if (!claim_for(k)) tell_of_wait();
-            leave_fork_gate();
-        }
-    }
-    hart *h = k->carried;
-    carrier *other = h->worker.load(std::memory_order_relaxed);
-    if (!k->adopted && other != k) {
-        k->own.store(h, std::memory_order_relaxed);
-        h->worker.store(k, std::memory_order_release); // release[worker]
-        other->own.store(nullptr, std::memory_order_relaxed);
-        relief_.store(other, std::memory_order_release); // release[spare-worker]
-    }
-    is_lent_.store(false, std::memory_order_relaxed);
-    bind_as_hart(k);
-    k->granted_at = sys::ticks();
-    for (sched *at = s; at && at != this; at = at->parent)
-        at->account.fetch_add(sched::one_hart, std::memory_order_acq_rel); // acq_rel[account]
-    become(k, s);
-}
-
 // ---- Nobody has a hart
 
 bool base_scheduler::take_all(const carrier *k) noexcept {
@@ -664,6 +655,7 @@ void base_scheduler::child_after_fork(carrier *survivor) noexcept {
     no_more_workers_.store(false, std::memory_order_relaxed);
     spare_worker_.store(nullptr, std::memory_order_relaxed);
     relief_.store(nullptr, std::memory_order_relaxed);
+    if (!is_armed_in_child(sleepers_look)) looks_for_sleepers.store(false, std::memory_order_relaxed);
     is_lent_.store(false, std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) {
         hart *h = &harts_[i];

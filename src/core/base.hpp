@@ -150,6 +150,8 @@ private:
     void put_idle(hart *h) noexcept;
     hart *take_kept(std::uint64_t grace) noexcept;
     hart *take_kept_of_sleeper() noexcept;
+    bool has_keepers() const noexcept;
+    void look_for_sleepers() noexcept;
     carrier *pop_waiter() noexcept;
     std::uint32_t queue_up(carrier *k) noexcept;
     bool remove_waiter(carrier *k) noexcept;
