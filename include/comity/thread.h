@@ -72,7 +72,7 @@ typedef struct comity_thread_attr {
  * Without it the first comity_thread_create opens one, and the first join by its creator after which no thread lives
  * ends it, or the end of a creator that is a thread of the program (it waits for the threads that it detached):
  * convenient, but slow in a loop. Where: any thread, context. May switch (a thread that Comity did not make waits for a
- * hart). Returns 0 or ENOMEM. */
+ * hart). Returns 0 or ENOMEM; EPERM: the caller has changed what the kernel keeps of it alone (its priority, say). */
 COMITY_API int comity_threads_begin(void);
 
 /* Waits until every thread under the scheduler has ended, detached ones too, and ends it.

@@ -4,6 +4,8 @@
 #include "core/chaos.hpp"
 #include "core/promotion.hpp"
 #include "core/runtime.hpp"
+#include "core/timer.hpp"
+#include "sys/clock.hpp"
 #include "sys/interruption.hpp"
 #include "sys/message.hpp"
 
@@ -267,8 +269,13 @@ void base_scheduler::give(hart *h, carrier *to, sched *into) noexcept {
 
 bool base_scheduler::finds_worker(hart *h) noexcept {
     if (h->worker.load(std::memory_order_relaxed)) return true;
-    if (!spare_worker_.load(std::memory_order_relaxed)) return false;
-    carrier *k = spare_worker_.exchange(nullptr, std::memory_order_acquire); // acquire[spare-worker]
+    return set_worker(h, spare_worker_);
+}
+
+// The hart is the caller's.
+bool base_scheduler::set_worker(hart *h, std::atomic<carrier *> &from) noexcept {
+    if (!from.load(std::memory_order_relaxed)) return false;
+    carrier *k = from.exchange(nullptr, std::memory_order_acquire); // acquire[spare-worker]
     if (!k) return false;
     k->own.store(h, std::memory_order_relaxed);
     // Either bind_hart sees whose it is, or it sees that harts are bound: seq_cst[first-binding]
@@ -279,7 +286,7 @@ bool base_scheduler::finds_worker(hart *h) noexcept {
 
 void base_scheduler::keep_spare_worker() noexcept {
     if (spare_worker_.load(std::memory_order_relaxed) || no_more_workers_.load(std::memory_order_relaxed)) return;
-    bool all_have = true;
+    bool all_have = count_ > 1 || relief_.load(std::memory_order_relaxed) || is_lent_.load(std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) all_have = all_have && harts_[i].worker.load(std::memory_order_relaxed);
     int error = 0;
     if (!all_have) spare_worker_.store(make_worker(nullptr, error), std::memory_order_release); // release[spare-worker]
@@ -375,7 +382,39 @@ void base_scheduler::request(sched *root) noexcept {
         if (!root->reserve()) return release(h);
         give(h, h->worker.load(std::memory_order_relaxed), root);
     }
-    if (wanted_of(root->account.load(std::memory_order_relaxed)) != 0) stand_in_line(root);
+    if (wanted_of(root->account.load(std::memory_order_relaxed)) == 0) return;
+    stand_in_line(root);
+    look_for_sleepers();
+}
+
+// ---- Roots in line, while threads outside keep harts
+
+namespace {
+
+constexpr std::int64_t sleepers_look_ns = 10'000'000;
+timer sleepers_look; // who sets `looks_for_sleepers` has it
+std::atomic<bool> looks_for_sleepers{false};
+
+} // namespace
+
+bool base_scheduler::has_keepers() const noexcept {
+    for (unsigned i = 0; i < count_; ++i)
+        if (harts_[i].keeper.load(std::memory_order_relaxed)) return true;
+    return false;
+}
+
+// The keepers were awake when the root asked, or it may ask no more: its own threads sleep as well.
+void base_scheduler::look_for_sleepers() noexcept {
+    if (looks_for_sleepers.load(std::memory_order_relaxed) || !pressed() || !has_keepers() ||
+        looks_for_sleepers.exchange(true, std::memory_order_relaxed))
+        return;
+    sleepers_look.at = sys::deadline_in(sleepers_look_ns);
+    sleepers_look.serve = [](timer *) noexcept {
+        base().serve_from_sleepers();
+        looks_for_sleepers.store(false, std::memory_order_relaxed);
+        base().look_for_sleepers();
+    };
+    if (!arm(sleepers_look)) looks_for_sleepers.store(false, std::memory_order_relaxed);
 }
 
 void base_scheduler::stand_in_line(sched *root) noexcept {
@@ -447,6 +486,16 @@ std::uint32_t base_scheduler::queue_up(carrier *k) noexcept {
     return ahead;
 }
 
+// The carrier, which stands in line, has one from now on; null: none is free, or somebody is giving it another one.
+hart *base_scheduler::claim_for(carrier *k) noexcept {
+    hart *h = claim_idle();
+    if (!h) h = take_kept(grace_us * ticks_per_us());
+    if (!h) return nullptr;
+    if (remove_waiter(k)) return k->carried = h;
+    release(h);
+    return nullptr;
+}
+
 bool base_scheduler::wait_for_hart(carrier *k, patience p) noexcept {
     constexpr std::int64_t longest_stalls = 20;
     const std::int64_t stall_ns = std::int64_t{sys::get_options().stall_ms} * 1'000'000;
@@ -456,17 +505,8 @@ bool base_scheduler::wait_for_hart(carrier *k, patience p) noexcept {
     // Keepers come and go without looking at the queue, so look again now and then: first when the turn should have
     // come, then less and less often. Each look is a kernel thread more that wants a core while all are taken.
     for (std::uint64_t us = quantum_us * (ahead + count_) / count_;; us *= 2) {
-        hart *h = claim_idle();
-        if (!h) h = take_kept(grace_us * ticks_per_us());
-        if (h) {
-            if (remove_waiter(k)) {
-                k->carried = h;
-                return true;
-            }
-            release(h); // somebody is giving us another one
-        } else if (sys::now_ns() >= until && remove_waiter(k)) {
-            return false;
-        }
+        if (claim_for(k)) return true;
+        if (sys::now_ns() >= until && remove_waiter(k)) return false;
         if (us >= longest_wait_us) tell_of_wait();
         us = std::min(us, longest_wait_us);
         if (k->park.wait_until(sys::now_ns() + static_cast<std::int64_t>(us) * 1000)) {
@@ -482,7 +522,7 @@ bool base_scheduler::waited_for_long(std::int64_t ns) noexcept {
         const std::int64_t now = sys::now_ns();
         lock_.lock();
         const carrier *k = waiting_.first();
-        const bool inside = k && k->native->owner && k->native->owner != this;
+        const bool inside = k && (!k->native || (k->native->owner && k->native->owner != this));
         found = k && now - k->waits_since >= (inside ? ns : 10 * ns);
         lock_.unlock();
     }
@@ -572,6 +612,7 @@ void base_scheduler::give_back_all() noexcept {
 
 unsigned base_scheduler::worker_count() const noexcept {
     unsigned n = spare_worker_.load(std::memory_order_relaxed) ? 1 : 0;
+    n += relief_.load(std::memory_order_relaxed) ? 1 : 0;
     for (unsigned i = 0; i < count_; ++i) n += harts_[i].worker.load(std::memory_order_relaxed) ? 1 : 0;
     return n;
 }
@@ -585,6 +626,7 @@ void base_scheduler::end_workers() noexcept {
         k->next = std::exchange(ended, k);
     };
     end(spare_worker_.exchange(nullptr, std::memory_order_acquire), harts_); // acquire[spare-worker]
+    end(relief_.exchange(nullptr, std::memory_order_acquire), harts_);       // acquire[spare-worker]
     for (unsigned i = 0; i < count_; ++i)
         end(harts_[i].worker.exchange(nullptr, std::memory_order_acquire), &harts_[i]); // acquire[worker]
     while (carrier *k = ended) {
@@ -612,6 +654,9 @@ void base_scheduler::child_after_fork(carrier *survivor) noexcept {
     lock_.unlock();
     no_more_workers_.store(false, std::memory_order_relaxed);
     spare_worker_.store(nullptr, std::memory_order_relaxed);
+    relief_.store(nullptr, std::memory_order_relaxed);
+    if (!is_armed_in_child(sleepers_look)) looks_for_sleepers.store(false, std::memory_order_relaxed);
+    is_lent_.store(false, std::memory_order_relaxed);
     for (unsigned i = 0; i < count_; ++i) {
         hart *h = &harts_[i];
         h->worker.store(survivor && !survivor->adopted && survivor->carried == h ? survivor : nullptr,

@@ -93,6 +93,11 @@ public:
     // Is there a worker, of some hart or spare, so that work can go on that the thread which began it waits for? Makes
     // one if need be. As above.
     COMITY_SHARED bool is_sure_of_a_worker() noexcept;
+    // With one hart, in the handler of a signal, within the gate of forks: the carrier's hart goes on with a worker in
+    // the scheduler in which it is, where it stays counted, and the carrier stands in line for it. False: nothing has
+    // happened. Then take_back_lent, outside the gate, which sleeps until it has the hart again.
+    bool lend(carrier *k) noexcept;
+    void take_back_lent(carrier *k, sched *s) noexcept;
     // The hart, which is the caller's, goes to a carrier that sleeps: to enter `into`, where it is counted already; or
     // to a thread that waits for one.
     static void give(hart *h, carrier *to, sched *into) noexcept;
@@ -145,6 +150,8 @@ private:
     void put_idle(hart *h) noexcept;
     hart *take_kept(std::uint64_t grace) noexcept;
     hart *take_kept_of_sleeper() noexcept;
+    bool has_keepers() const noexcept;
+    void look_for_sleepers() noexcept;
     carrier *pop_waiter() noexcept;
     std::uint32_t queue_up(carrier *k) noexcept;
     bool remove_waiter(carrier *k) noexcept;
@@ -153,6 +160,8 @@ private:
     void keep_no_other(carrier *k) noexcept;
     static void note_keeper(hart *h, carrier *keeper, int id, std::uint64_t now) noexcept;
     bool wait_for_hart(carrier *k, patience p) noexcept;
+    hart *claim_for(carrier *k) noexcept;
+    static bool set_worker(hart *h, std::atomic<carrier *> &from) noexcept;
 
     hart *harts_ = nullptr;
     unsigned count_ = 0;
@@ -173,6 +182,8 @@ private:
     std::atomic<bool> starved_{false};
     std::atomic<bool> no_more_workers_{false};     // a kernel thread could not be made
     std::atomic<carrier *> spare_worker_{nullptr}; // of no hart yet; whoever takes it has it
+    std::atomic<carrier *> relief_{nullptr};       // the same, which has carried the hart for one that had lent it
+    std::atomic<bool> is_lent_{false};             // the only hart; by who has it
     std::uint64_t taken_[words]{};                 // by take_all, whose caller's these are
 };
 

@@ -163,7 +163,8 @@ struct alignas(64) carrier : sys::in_own_memory {
     waiter native_waiter; // the native context's, while it waits with a deadline
     // CPU time in ns ("CPU time": README.md). The carrier's: since when the context that it is with has not been
     // credited; whether that is so; what it has credited to others than its own computation; of that, what was told.
-    sys::own_count<std::int64_t> cpu_mark, others_cpu;
+    // The timers' thread's: what it has used to wake that computation.
+    sys::own_count<std::int64_t> cpu_mark, others_cpu, wakes_cpu;
     std::atomic<bool> counts_cpu{false};
     std::atomic<std::int64_t> cpu_told{0};
     // What its kernel thread blocks but while it is with a context that has a mask of its own; the carrier's.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace comity::core {
 
@@ -15,8 +16,9 @@ namespace {
 
 std::atomic<bool> counts{false}; // written under the lock of the carriers' list
 
-// A switch takes less; what is above is a hart's wait for work, which is nobody's.
-constexpr std::int64_t longest_switch_ns = 5'000;
+// What the way to a thread may cost it: a switch, a wait of the usual length, a sleep in the kernel and its end. What
+// is above is a hart's search for work, which is nobody's.
+constexpr std::int64_t longest_way_ns = 25'000;
 // Where the last look was longer ago, what was used since is nobody's.
 constexpr std::int64_t longest_between_looks_ns = 200'000'000;
 
@@ -86,7 +88,7 @@ std::int64_t used_on_harts(context *c) noexcept {
 std::int64_t used_at_home(const carrier *k, const context *c, std::int64_t clock) noexcept {
     const bool others = k->current != c && k->counts_cpu.load(std::memory_order_acquire); // acquire[cpu-mark]
     const std::int64_t running = others ? std::max<std::int64_t>(clock - k->cpu_mark.get(), 0) : 0;
-    return clock - k->others_cpu.get() - running + (c->tls ? c->tls->cpu_ns.get() : 0);
+    return clock + k->wakes_cpu.get() - k->others_cpu.get() - running + (c->tls ? c->tls->cpu_ns.get() : 0);
 }
 
 // Of which context, or, if null, of which kernel thread's own; what was found: at home, or on a hart for now.
@@ -177,7 +179,7 @@ COMITY_UNSANITIZED void charge_cpu(carrier *k, context *from, context *to) noexc
         if (is_counted(from))
             ns += used;
         else if (is_counted(to))
-            credit(k, to, std::min(used, longest_switch_ns));
+            credit(k, to, std::min(used, longest_way_ns));
     }
     if (ns > 0 && is_counted(from)) credit(k, from, ns);
 }
@@ -186,10 +188,32 @@ void begin_cpu(carrier *k) noexcept {
     if (counts.load(std::memory_order_relaxed)) begin_counting(k, std::max<std::int64_t>(own_clock(), 0));
 }
 
+void charge_wakes(context *first, std::int64_t &mark) noexcept {
+    if (!first) return;
+    const std::int64_t used = cpu_since(mark);
+    unsigned n = 0;
+    for (const context *c = first; c; c = static_cast<const context *>(c->next)) ++n;
+    const std::int64_t each = std::min(used / n, longest_way_ns);
+    for (context *c = first; c; c = static_cast<context *>(c->next)) {
+        if (c->tls)
+            c->tls->cpu_ns.add(each);
+        else if (c->home)
+            c->home->wakes_cpu.add(each);
+    }
+}
+
+std::int64_t cpu_since(std::int64_t &mark) noexcept {
+    const std::int64_t now = counts.load(std::memory_order_relaxed) ? own_clock() : -1;
+    if (now < 0) return 0;
+    const std::int64_t before = std::exchange(mark, now);
+    return before < 0 ? 0 : now - before;
+}
+
 void cpu_after_fork(carrier *k) noexcept {
     if (!k) return;
     k->cpu_mark.set(0);
     k->others_cpu.set(0);
+    k->wakes_cpu.set(0);
     k->looked_at.set(0);
     k->due_cpu.store(0, std::memory_order_relaxed);
     k->cpu_told.store(0, std::memory_order_relaxed);

@@ -109,6 +109,24 @@ bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_othe
     return s == slice.of && s->hooks->displaced(s, c, &i);
 }
 
+// A thread's function that stands on this kernel thread for good, with the only hart: somebody else may have that while
+// it stands in the handler. In schedulers of units, where a hart keeps nothing that a stop of the function would
+// change.
+bool can_lend(const carrier *k, const context *c) noexcept {
+    return base().hart_count() == 1 && k->carried && !k->settled && !k->guest && k->current == c && !on_transition(k) &&
+           k->current_sched->hooks && k->current_sched->hooks->units;
+}
+
+// In the handler. Returns when the carrier has the hart again.
+void lend_hart(carrier *k, context *c) noexcept {
+    if (!can_lend(k, c) || !enter_fork_gate()) return;
+    sched *s = k->current_sched;
+    c->broken = true; // who called it may be resumed meanwhile
+    const bool is_lent = base().lend(k);
+    leave_fork_gate();
+    if (is_lent) base().take_back_lent(k, s);
+}
+
 // The context, which dozes with the hart, does not any more.
 enum class dozed { not_at_all, undisturbed, recalled };
 dozed end_doze(const context *c, hart *h) noexcept {
@@ -164,15 +182,17 @@ bool on_interruption(const sys::interruption &i) noexcept {
         if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice.of && !same_loop(d, i)) return true;
         // Where it goes on it is entered into lists whose locks a fork holds.
         const bool leaves = may_leave(k, c, i, for_others, slice) && enter_fork_gate();
-        if (!leaves && call.number < 0) return true;
+        const bool lends = for_others && !slice.of && can_lend(k, c);
+        if (!leaves && !lends && call.number < 0) return true;
         leaving what{slice.of && slice.of == k->current_sched};
         if (leaves) stop_dozing(); // the watch may have seen it in this very call before
-        if (leaves) sys::begin_move();
+        if (leaves || lends) sys::begin_move();
         const bool was_moved = std::exchange(c->self.is_moved, true);
         sys::open_signals(i);
         if (leaves) pause(c, leave_to_donor, &what);
         if (leaves) leave_fork_gate();
-        if (leaves) sys::end_move(i);
+        if (lends) lend_hart(c->on, c); // it is here still
+        if (leaves || lends) sys::end_move(i);
         if (sys::has_rest(i, call)) { // in which it sleeps, as in the call itself
             c->self.is_moved = was_moved;
             sys::go_on_with(i, call);

@@ -23,6 +23,10 @@ bool leave_harts() noexcept {
         if (!go_without_hart()) return false;
     }
     carrier *k = current_carrier();
+    if (k->left) { // its kernel thread carries the threads of the scope that it has open
+        if (!k->carried) (void)come_back();
+        return false;
+    }
     if (c->home != k) return false;
     drop_kept_hart(k);
     return !is_promoted(c) || keep_kernel_thread(c->tls);

@@ -2,6 +2,7 @@
 
 #include "core/binding.hpp"
 #include "core/chaos.hpp"
+#include "core/cpu_time.hpp"
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
@@ -83,8 +84,20 @@ timer_heap heap;                    // under lock
 std::int64_t sleeps_until = awake;  // under lock
 std::atomic<std::uint32_t> bell{0}; // rung for an earlier deadline than that; written under lock
 
+// What a timer's owner does there is nobody's CPU time; the mark stays as far behind as it was.
+void serve_longer(timer *first, std::int64_t &mark) noexcept {
+    if (!first) return;
+    const std::int64_t before = cpu_since(mark);
+    while (timer *t = first) {
+        first = t->up;
+        t->serve(t);
+    }
+    static_cast<void>(cpu_since(mark));
+    mark -= mark < 0 ? 0 : before;
+}
+
 // Serves deadlines that have passed. Returns false and the earliest one when none has.
-bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
+bool serve(std::int64_t &next, std::uint32_t &rung, std::int64_t &mark) noexcept {
     context_list woken;
     timer *longer = nullptr; // linked by `up`
     const std::int64_t now = sys::now_ns();
@@ -103,11 +116,9 @@ bool serve(std::int64_t &next, std::uint32_t &rung) noexcept {
     sleeps_until = served ? awake : next;
     rung = bell.load(std::memory_order_relaxed);
     lock.unlock();
+    charge_wakes(woken.first(), mark);
     unblock_all(woken.first());
-    while (timer *t = longer) {
-        longer = t->up;
-        t->serve(t);
-    }
+    serve_longer(longer, mark);
     return served;
 }
 
@@ -126,10 +137,10 @@ void *timers_main(void *) {
     serve_deadlines();
     run_anywhere();
     note_awake();
-    for (;;) {
+    for (std::int64_t mark = no_cpu_mark;;) {
         std::int64_t next = 0;
         std::uint32_t rung = 0;
-        while (serve(next, rung)) chaos_point();
+        while (serve(next, rung, mark)) chaos_point();
         note_asleep();
         if (is_to_end.load(std::memory_order_relaxed)) {
             leave();

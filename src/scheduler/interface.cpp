@@ -1,6 +1,7 @@
 // The C interface (comity/scheduler.h).
 #include "comity/scheduler.h"
 
+#include "core/kernel_state.hpp"
 #include "core/runtime.hpp"
 #include "scheduler/work_stealing.hpp"
 #include "sys/message.hpp"
@@ -40,6 +41,7 @@ extern "C" {
 
 int comity_threads_begin_with(const comity_scheduler_attr_t *attr) {
     const comity_scheduler_attr_t &a = attr ? *attr : default_attributes;
+    if (core::own_kernel_state() != 0) return EPERM; // which threads would have that the caller's kernel thread carries
     int error = 0;
     policy *p = scheduler::make_policy(a, error);
     if (error) return error;

@@ -1,5 +1,6 @@
 #include "scheduler/scope_watch.hpp"
 
+#include "core/base.hpp"
 #include "core/displacement.hpp"
 #include "core/spinlock.hpp"
 #include "core/timer.hpp"
@@ -35,18 +36,32 @@ void look_in(std::int64_t ns) noexcept {
 }
 
 void look(core::timer *) noexcept {
+    constexpr unsigned most = 8; // the others at the next looks
+    work_stealing *left_alone[most];
+    unsigned n = 0;
     bool waits = false, over = true;
     const int here = sys::process_id();
     scopes_lock.lock();
-    for (work_stealing *s = scopes; s && !waits; s = s->next_watched) {
+    for (work_stealing *s = scopes; s; s = s->next_watched) {
         if (s->watched_in != here) continue;
         over = false;
-        waits = s->has_waiting();
+        if (!s->has_waiting()) continue;
+        waits = true;
+        if (s->alone() || !s->could_use_harts() || n == most) continue;
+        s->pin();
+        left_alone[n++] = s;
     }
     if (over) watching.store(false, std::memory_order_relaxed);
     scopes_lock.unlock();
+    while (n != 0) { // without the lock, which a fork takes as well
+        work_stealing *s = left_alone[--n];
+        s->call_others();
+        s->unpin();
+    }
     if (over) return;
-    (void)core::look_after_homes({core::watcher::scopes, looks_at_loop, waits});
+    const bool is_one_hart = core::base().hart_count() == 1;
+    waits = is_one_hart && (waits || core::base().pressed());
+    if (is_one_hart) (void)core::look_after_homes({core::watcher::scopes, looks_at_loop, waits});
     look_in(waits ? look_ns : idle_look_ns);
 }
 

@@ -124,7 +124,7 @@ work_stealing *work_stealing::open(policy *p) noexcept {
     s->hooks = &scheduler::hooks;
     core::become(s->registrant->on, s);
     s->arrives(s->registrant->on);
-    if (s->alone() && s->registrant->home) watch_scope(s);
+    if (s->registrant->home) watch_scope(s);
     return s;
 }
 

@@ -1,6 +1,7 @@
 #include "thread/thread.hpp"
 
 #include "core/base.hpp"
+#include "core/kernel_state.hpp"
 #include "core/runtime.hpp"
 #include "sys/message.hpp"
 #include "thread/cache.hpp"
@@ -34,12 +35,13 @@ carrier *carrier_with_hart() noexcept {
 }
 
 // What the caller's hart has of the scheduler that the caller's threads belong to; opens one where there is none. Null:
-// no memory.
+// no memory, or the caller has kernel state of its own.
 [[gnu::noinline]] slot *work_for_caller() noexcept {
     carrier *k = core::current_carrier();
     if (slot *w = k ? work_of(k) : nullptr) return w;
     if (core::come_back())
         if (slot *w = work_of(k)) return w;
+    if (core::own_kernel_state() != 0) return nullptr; // as comity_threads_begin
     unit_scheduler *s = open_default_scheduler();
     if (!s) return nullptr;
     s->implicit = true;
@@ -70,7 +72,7 @@ void take_turns(const comity_thread_attr_t &a) noexcept {
 [[gnu::noinline]] int prepare(thread *&made, const comity_thread_attr_t &a, void *(*fn)(void *)) noexcept {
     slot *w = work_for_caller();
     thread *t = w ? take_descriptor(*w) : nullptr;
-    if (!t) return ENOMEM;
+    if (!t) return core::own_kernel_state() != 0 ? EPERM : ENOMEM;
     made = t;
     carrier *k = core::current_carrier();
     const int error = equip(t, w->owner, a, fn, k);

@@ -80,8 +80,16 @@ bool team::runs_on_threads(const void *code, unsigned ranks, region_kind kind) n
     const bool stands_still =
         kind == region_kind::cooperative && known_standstills.may_know() && known_standstills.expects(code, ranks);
     if (!stands_still && !has_states_) return false;
-    for (unsigned i = 1; i < ranks; ++i)
-        if (!core::promotable(members_[i]->c) || !core::prepare_promotion(members_[i]->c)) return false;
+    for (unsigned i = 1; i < ranks; ++i) {
+        if (core::promotable(members_[i]->c) && core::prepare_promotion(members_[i]->c)) continue;
+        if (has_states_) // a hart would take a rank's filter of system calls, say, to others, and that rank out of it
+            sys::fatal(
+                "a parallel region",
+                "a rank has kernel state of its own (a priority, CPUs, credentials or a filter), and for rank %u "
+                "there is no kernel thread to run on",
+                i);
+        return false;
+    }
     return true;
 }
 

@@ -8,10 +8,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,6 +111,23 @@ TEST(the_clocks_of_all_threads, together_show_what_the_process_has_used) {
     EXPECT_GE(counted, all - all / 10);
 }
 
+// The timers' thread wakes for them. With one hart no other searches for work meanwhile, which is no thread's.
+TEST(the_clocks_of_all_threads, together_show_what_waking_them_has_cost) {
+    const char *harts = getenv("COMITY_HARTS");
+    const int part = harts && atoi(harts) == 1 ? 10 : 2;
+    std::atomic<std::int64_t> sum{0};
+    auto f = [&] {
+        const std::int64_t from = own_ns();
+        for (int i = 0; i < 1000; ++i) compute(), usleep(200);
+        sum += own_ns() - from;
+    };
+    const std::int64_t from = process_ns(), main_from = own_ns();
+    run<6>(f);
+    const std::int64_t all = process_ns() - from, counted = sum + own_ns() - main_from;
+    EXPECT_LE(counted, all + all / 50);
+    EXPECT_GE(counted, all - all / part);
+}
+
 TEST(a_threads_clock, knows_what_the_thread_has_used_before_anybody_asks) {
     std::atomic<std::int64_t> sum{0};
     const std::int64_t from = process_ns();
@@ -160,6 +180,33 @@ TEST(ones_own_clock, is_the_same_by_each_name) {
     };
     run<1>(f);
     f(); // main
+}
+
+TEST(a_counter_of_perf, counts_what_its_thread_uses_and_no_others) {
+    sem_t done;
+    ASSERT_EQ(0, sem_init(&done, 0, 0));
+    bool is_open = false;
+    auto counts = [&] {
+        perf_event_attr what{};
+        what.size = sizeof what;
+        what.type = PERF_TYPE_SOFTWARE;
+        what.config = PERF_COUNT_SW_TASK_CLOCK;
+        const auto fd = static_cast<int>(syscall(SYS_perf_event_open, &what, 0, -1, -1, 0L));
+        is_open = fd >= 0;
+        for (int i = 0; i < 3; ++i) sem_wait(&done);
+        use(20 * ms);
+        std::uint64_t ns = 0;
+        if (!is_open) return;
+        EXPECT_EQ(static_cast<ssize_t>(sizeof ns), read(fd, &ns, sizeof ns));
+        EXPECT_LE(15 * ms, static_cast<std::int64_t>(ns));
+        EXPECT_GT(70 * ms, static_cast<std::int64_t>(ns));
+        close(fd);
+    };
+    auto computes = [&] { use(100 * ms), sem_post(&done); };
+    const pthread_t counter = start(counts);
+    run<3>(computes);
+    EXPECT_EQ(0, pthread_join(counter, nullptr));
+    if (!is_open) GTEST_SKIP() << "perf_event_open is not allowed here";
 }
 
 TEST(a_threads_clock, begins_anew_in_the_child_of_a_fork) {

@@ -29,10 +29,11 @@ extern char **environ;
 
 // ---- Kinds of state: `set` returns -1 where it is not allowed here.
 
-static int set_nice(void) { return setpriority(PRIO_PROCESS, 0, 1); }
-static int is_nice(void) { return getpriority(PRIO_PROCESS, 0) == 1; }
-static int set_nicer(void) { return nice(2) == -1 ? -1 : 0; }
-static int is_nicer(void) { return getpriority(PRIO_PROCESS, 0) == 2; }
+static int nice_at_start; // of the test itself
+static int set_nice(void) { return nice_at_start >= 18 ? -1 : setpriority(PRIO_PROCESS, 0, nice_at_start + 1); }
+static int is_nice(void) { return getpriority(PRIO_PROCESS, 0) == nice_at_start + 1; }
+static int set_nicer(void) { return nice_at_start >= 18 || (nice(2) == -1 && errno == EPERM) ? -1 : 0; }
+static int is_nicer(void) { return getpriority(PRIO_PROCESS, 0) == nice_at_start + 2; }
 
 static int set_batch(void) {
     struct sched_param p = {0};
@@ -257,6 +258,27 @@ static void in_main(void) {
     if (allowed) live_with_it(0);
 }
 
+// By the process' number the first thread is meant, also by a thread on its kernel thread. It may be refused.
+static int first_has_it;
+static void *sets_for_first(void *unused) {
+    const int failed = setpriority(PRIO_PROCESS, (id_t)getpid(), nice_at_start + 1);
+    if (failed == 0) first_has_it = 1;
+    if (failed != 0 && errno != EPERM) ++wrong, perror("setpriority");
+    if (gettid() == getpid()) ++wrong;
+    expect(0, "the thread that has set it for main");
+    work();
+    sched_yield();
+    expect(0, "the thread that has set it for main");
+    return unused;
+}
+static void for_main(void) {
+    if (strcmp(kind->name, "nice") != 0 || nice_at_start >= 18) return;
+    for (int i = 0; i < 4; ++i) run_all(without, 4, "a thread before");
+    run_all(sets_for_first, 1, NULL);
+    expect(first_has_it, "main");
+    run_all(without, first_has_it ? 0 : 4, "a later thread");
+}
+
 #ifdef _OPENMP
 static void region(int ranks, int setter, int has) { // `has`: which ranks have it, as bits
 #pragma omp parallel num_threads(ranks)
@@ -320,7 +342,7 @@ static const struct way {
     const char *name;
     void (*go)(void);
 } ways[] = {
-    {"in_thread", in_thread}, {"in_main", in_main},
+    {"in_thread", in_thread}, {"in_main", in_main},     {"for_main", for_main},
 #ifdef _OPENMP
     {"in_rank", in_rank},     {"in_master", in_master}, {"in_later_thread", in_later_thread},
 #endif
@@ -330,6 +352,7 @@ enum { number_of_ways = sizeof ways / sizeof *ways };
 int main(int argc, char **argv) {
     if (argc > 2) {
         if (chdir("/tmp") != 0) return 2;
+        nice_at_start = getpriority(PRIO_PROCESS, 0);
         for (int i = 0; i < number_of_kinds; ++i)
             if (strcmp(argv[2], kinds[i].name) == 0) kind = &kinds[i];
         for (int i = 0; i < number_of_ways; ++i)

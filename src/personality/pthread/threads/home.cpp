@@ -366,6 +366,8 @@ bool become_alone() noexcept {
     return !(s && s->hooks->units->has_waiting(s)) && core::become_alone(s);
 }
 
+bool is_beside_first() noexcept { return current_thread && !current_thread->stays; }
+
 // Where there is no first thread, the process ends with the last one.
 void count_living(int by) noexcept {
     const std::uint32_t before = living.fetch_add(static_cast<std::uint32_t>(by), std::memory_order_relaxed);

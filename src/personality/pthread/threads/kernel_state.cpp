@@ -11,6 +11,7 @@
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/own_memory.hpp"
+#include "sys/process.hpp"
 
 #include <cstring>
 #include <new>
@@ -44,7 +45,11 @@ COMITY_NEXT_SYMBOL next<int (*)(uid_t)> next_setfsuid{"setfsuid"};
 COMITY_NEXT_SYMBOL next<int (*)(gid_t)> next_setfsgid{"setfsgid"};
 COMITY_NEXT_SYMBOL next<system_call> next_system_call{"syscall"};
 
-bool is_caller(long id) noexcept { return id == 0 || id == sys::kernel_thread_id() || id == ::gettid(); }
+// A thread of ours has a number of its own, also while it is on the first thread's kernel thread.
+bool names_first(long id) noexcept { return id == sys::process_id() && is_beside_first(); }
+bool is_caller(long id) noexcept {
+    return id == 0 || (!names_first(id) && (id == sys::kernel_thread_id() || id == ::gettid()));
+}
 
 // Where the calling thread ran before it bound itself.
 __thread cpu_set_t cpus_before __attribute__((tls_model("initial-exec")));
@@ -172,6 +177,7 @@ constexpr known_call known_calls[] = {
     {SYS_request_key, kinds::other,
      [](const call_arguments &a) noexcept { return static_cast<int>(a[3]) == thread_keyring; }},
     {SYS_io_uring_setup, kinds::other, has_one_issuer},
+    {SYS_perf_event_open, kinds::other, nullptr, 1}, // what it counts
     {SYS_setfsuid, kinds::other, is_given},
     {SYS_setfsgid, kinds::other, is_given},
     // The C library's functions of these names are for all threads.
@@ -217,7 +223,10 @@ state_change change_by(long number, call_arguments &arguments) noexcept {
         if (call.number != number) continue;
         if (call.names >= 0) {
             long &id = arguments[static_cast<unsigned>(call.names)];
-            if (!is_caller(static_cast<int>(id))) return {};
+            if (!is_caller(static_cast<int>(id))) {
+                return {.refused = names_first(id) && number != SYS_perf_event_open && !in_vforked_child() &&
+                                   (!call.changes || call.changes(arguments))};
+            }
             id = 0;
         }
         if ((call.changes && !call.changes(arguments)) || in_vforked_child()) return {};
@@ -289,6 +298,15 @@ void refuse_change() noexcept {
         sys::warn("a thread asks for something of the kernel's for itself alone (a priority, CPUs, credentials or a "
                   "filter): refused, since there is no kernel thread on which it could go on by itself");
     errno = EAGAIN;
+}
+
+void refuse_for_first() noexcept {
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true, std::memory_order_relaxed))
+        sys::warn(
+            "a thread asks for something of the kernel's (a priority, CPUs) for the program's first thread, by its "
+            "number: refused, since others run on that one's kernel thread; it may ask itself");
+    errno = EPERM;
 }
 
 } // namespace comity::posix

@@ -24,8 +24,9 @@ namespace comity::posix {
 
 // What a system call changes of its calling thread's kernel state.
 struct state_change {
-    unsigned what = 0;  // bits of core::kernel_state; 0: it changes nothing
-    unsigned ended = 0; // of these: the thread has none of its own afterwards
+    unsigned what = 0;    // bits of core::kernel_state; 0: it changes nothing
+    unsigned ended = 0;   // of these: the thread has none of its own afterwards
+    bool refused = false; // it is to change the first thread's, whose kernel thread carries others
     explicit operator bool() const noexcept { return what != 0; }
 };
 // By number and arguments. The argument by which the call names its calling thread is changed to 0.
@@ -42,8 +43,13 @@ void note_kernel_state() noexcept;
 // core::become_alone, unless other threads of the program live. One of each preload object's.
 bool become_alone() noexcept;
 
+// Is the calling thread one that the first one's kernel thread may carry? One of each preload object's.
+bool is_beside_first() noexcept;
+
 // It cannot leave its hart: errno is EAGAIN.
 void refuse_change() noexcept;
+// Another thread asks for the first one: EPERM.
+void refuse_for_first() noexcept;
 
 template <class T> long word_of(T given) noexcept {
     if constexpr (std::is_pointer_v<T>)
@@ -85,6 +91,7 @@ bool wants_one_thread(long number, const call_arguments &arguments) noexcept;
 template <class Result, class Call>
 Result change_by_number(long number, call_arguments &arguments, Call call) noexcept {
     const state_change change = change_by(number, arguments);
+    if (change.refused) return refuse_for_first(), Result{-1};
     const bool wants_one = change && wants_one_thread(number, arguments), is_alone = wants_one && become_alone();
     if (wants_one && !is_alone) return call(); // the kernel says what is wrong
     const Result result = change_state(change, Result{-1}, call, [](Result r) { return r == -1; });

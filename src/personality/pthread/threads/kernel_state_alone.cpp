@@ -33,6 +33,9 @@ void note_kernel_state() noexcept {}
 
 bool become_alone() noexcept { return core::become_alone(nullptr); }
 
+// A rank on the first thread's kernel thread has its number.
+bool is_beside_first() noexcept { return false; }
+
 } // namespace comity::posix
 
 using namespace comity::posix;
