@@ -182,7 +182,7 @@ bool on_interruption(const sys::interruption &i) noexcept {
         if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice.of && !same_loop(d, i)) return true;
         // Where it goes on it is entered into lists whose locks a fork holds.
         const bool leaves = may_leave(k, c, i, for_others, slice) && enter_fork_gate();
-        const bool lends = for_others && !slice.of && can_lend(k, c);
+        const bool lends = for_others && !slice.of && can_lend(k, c) && !is_in_handler_amid_comity(c, i);
         if (!leaves && !lends && call.number < 0) return true;
         leaving what{slice.of && slice.of == k->current_sched};
         if (leaves) stop_dozing(); // the watch may have seen it in this very call before
