@@ -3,11 +3,12 @@
 mixed.py [--seconds N] [--seed S] --drop-in GOMP --drop-in THREADS --drop-in PTHREAD PROGRAM...
 A program may be followed by =LIBRARY, the OpenMP drop-in that it needs in place of the first one. It gets a seed, a number of
 threads, and the status that it is to end with. SOAK_SECONDS and SOAK_SEED are the defaults of N and S. Of a run that does not
-end, gdb (if it is there) writes all threads' backtraces. The last line is JSON.
+end, the kernel and gdb (if it is there) say where all threads of all its processes stand. The last line is JSON.
 """
 import argparse
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -16,6 +17,7 @@ import sys
 import time
 
 PATIENCE_S = 60
+GDB_COMMANDS = pathlib.Path(__file__).parents[2] / "tools/gdb/comity-gdb.py"
 SETTINGS = {
     "OMP_WAIT_POLICY": ["active", "passive"],
     "OMP_NUM_THREADS": ["1", "2", "4", "2,2"],
@@ -45,11 +47,48 @@ SETTINGS = {
 }
 
 
-def backtraces(process):
-    if not shutil.which("gdb"):
-        return ""
-    asked = ["gdb", "-batch", "-p", str(process.pid), "-ex", "thread apply all bt 20"]
-    return subprocess.run(asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+def session(leader):
+    """The processes of a session, children before parents, as (depth, number)."""
+    parents = {}
+    for directory in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            _, parent, _, of_session = (directory / "stat").read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue  # has ended
+        if int(of_session) == leader:
+            parents[int(directory.name)] = int(parent)
+
+    def depth(process):
+        return 1 + depth(parents[process]) if process in parents else 0
+
+    return sorted(((depth(p), p) for p in parents), reverse=True)
+
+
+def kernel_says(process):
+    """What the kernel tells of each thread: its state, its system call, and the function of the kernel's in which it waits."""
+    lines = []
+    for task in sorted(pathlib.Path(f"/proc/{process}/task").glob("*")):
+        for name in ("stat", "syscall", "wchan"):
+            try:
+                lines.append(f"  {task.name} {name}: {(task / name).read_text().strip()}")
+            except OSError as why:
+                lines.append(f"  {task.name} {name}: {why.strerror}")
+    return lines
+
+
+def stands(leader):
+    """Where each thread of the session's processes stands. Nothing is sent to them, and gdb stops a child before its parent."""
+    lines, processes = [], session(leader)
+    for depth, process in processes:
+        lines += [f"process {process}, depth {depth}:", *kernel_says(process)]
+    for _, process in processes if shutil.which("gdb") else []:
+        asked = ["gdb", "-batch", "-p", str(process), "-ex", "thread apply all bt 30", "-ex", f"source {GDB_COMMANDS}", "-ex", "comity threads", "-ex", "comity bt all"]
+        try:
+            said = subprocess.run(asked, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE_S).stdout
+        except subprocess.TimeoutExpired as why:
+            said = f"gdb: {why}"
+        lines += [f"process {process}, by gdb:", said]
+    return "\n".join(lines)
 
 
 def run(command, environment, status):
@@ -58,9 +97,9 @@ def run(command, environment, status):
         try:
             said = process.communicate(timeout=PATIENCE_S)[0]
         except subprocess.TimeoutExpired:
-            stands = backtraces(process)
+            where = stands(process.pid)
             os.killpg(process.pid, signal.SIGKILL)  # also its children, which may stand as well
-            return f"no end after {PATIENCE_S} s: {process.communicate()[0][-300:]}\n{stands}"
+            return f"no end after {PATIENCE_S} s: {process.communicate()[0][-300:]}\n{where}"
     ignored = "ignored" in said  # by the dynamic linker: a drop-in
     return "" if process.returncode == status and not ignored else f"status {process.returncode}, not {status}: {said[-300:]}"
 
