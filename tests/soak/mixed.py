@@ -10,10 +10,12 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 PATIENCE_S = 60
@@ -76,18 +78,24 @@ def kernel_says(process):
     return lines
 
 
+def say_by_gdb(what):
+    """All backtraces of a process ("-p", number) or a core (program, core)."""
+    asked = ["gdb", "-batch", *map(str, what), "-ex", "bt 30", "-ex", "thread apply all bt 30", "-ex", f"source {GDB_COMMANDS}", "-ex", "comity threads", "-ex", "comity bt all"]
+    print("by gdb:", *what, flush=True)
+    try:
+        if shutil.which("gdb"):
+            subprocess.run(asked, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired as why:
+        print(f"gdb: {why}", flush=True)
+
+
 def say_where(leader):
     """Where each thread of the session's processes stands. Nothing is sent to them, and gdb stops a child before its parent."""
     processes = session(leader)
     for depth, process in processes:
         print(f"process {process}, depth {depth}:", *kernel_says(process), sep="\n", flush=True)
-    for _, process in processes if shutil.which("gdb") else []:
-        print(f"process {process}, by gdb:", flush=True)
-        asked = ["gdb", "-batch", "-p", str(process), "-ex", "thread apply all bt 30", "-ex", f"source {GDB_COMMANDS}", "-ex", "comity threads", "-ex", "comity bt all"]
-        try:
-            subprocess.run(asked, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, timeout=PATIENCE_S)
-        except subprocess.TimeoutExpired as why:
-            print(f"gdb: {why}", flush=True)
+    for _, process in processes:
+        say_by_gdb(["-p", process])
 
 
 def move_reapers(leader):
@@ -120,15 +128,20 @@ def output(process):
 
 
 def run(command, environment, status):
-    """How it failed, or nothing; and how many of its threads stood in the kernel."""
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
-        said, moved = output(process)
-        if said is None:
-            say_where(process.pid)
-            os.killpg(process.pid, signal.SIGKILL)  # also its children, which may stand as well
-            return f"no end after {PATIENCE_S} s (see above): {process.communicate()[0][-300:]}", moved
-    ignored = "ignored" in said  # by the dynamic linker: a drop-in
-    return "" if process.returncode == status and not ignored else f"status {process.returncode}, not {status}: {said[-300:]}", moved
+    """How it failed, or nothing; and how many of its threads stood in the kernel. Where it, or a child, has died, is said by gdb, if the kernel leaves a core in the working folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        with subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
+            said, moved = output(process)
+            if said is None:
+                say_where(process.pid)
+                os.killpg(process.pid, signal.SIGKILL)  # also its children, which may stand as well
+                return f"no end after {PATIENCE_S} s (see above): {process.communicate()[0][-300:]}", moved
+        ignored = "ignored" in said  # by the dynamic linker: a drop-in
+        if process.returncode == status and not ignored:
+            return "", moved
+        for core in pathlib.Path(folder).glob("core*"):
+            say_by_gdb([command[0], core])
+        return f"status {process.returncode}, not {status}: {said[-300:]}", moved
 
 
 def main():
@@ -139,6 +152,7 @@ def main():
     parser.add_argument("programs", nargs="+")
     asked = parser.parse_args()
     chance = random.Random(asked.seed)
+    resource.setrlimit(resource.RLIMIT_CORE, [resource.getrlimit(resource.RLIMIT_CORE)[1]] * 2)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "KMP_", "GOMP_", "COMITY_"))}
     until, runs, failed, stood, slowest = time.monotonic() + asked.seconds, 0, 0, 0, 0.0
     while time.monotonic() < until:
