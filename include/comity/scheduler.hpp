@@ -11,7 +11,7 @@
 #include <new>
 #include <system_error>
 
-extern "C" COMITY_API void comity_threads_end(void); // comity/thread.h
+extern "C" COMITY_API void comity_threads_end_of(const comity_scheduler *scheduler); // comity/thread.h
 
 namespace comity {
 
@@ -92,7 +92,7 @@ public:
         a.arg = &o;
         begin(a);
     }
-    ~scheduled_threads() { comity_threads_end(); }
+    ~scheduled_threads() { comity_threads_end_of(mine_); }
     scheduled_threads(const scheduled_threads &) = delete;
     scheduled_threads &operator=(const scheduled_threads &) = delete;
 
@@ -106,9 +106,11 @@ public:
     }
 
 private:
-    static void begin(const comity_scheduler_attr_t &a) {
+    void begin(const comity_scheduler_attr_t &a) {
         detail::check_scheduler(comity_threads_begin_with(&a), "comity::scheduled_threads");
+        mine_ = comity_scheduler_self();
     }
+    const comity_scheduler *mine_ = nullptr;
 };
 
 namespace this_scheduler {

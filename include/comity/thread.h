@@ -79,6 +79,11 @@ COMITY_API int comity_threads_begin(void);
  * Where: the context that called comity_threads_begin. May switch. Aborts: elsewhere. */
 COMITY_API void comity_threads_end(void);
 
+struct comity_scheduler;
+/* As comity_threads_end, of the scheduler that comity_scheduler_self (comity/scheduler.h) has told after it was opened.
+ * Aborts also where another one that the context opened later is still open. */
+COMITY_API void comity_threads_end_of(const struct comity_scheduler *scheduler);
+
 /* Creates a thread that runs fn(arg). attr may be NULL. Parent-first: the caller goes on, the thread starts when a hart
  * comes to it. What fn returns is the thread's result. `thread` may be NULL for a detached thread. Where: any thread,
  * context. May switch (only when it opens a scheduler). Returns 0; EINVAL (technique, stack size, no place for a
@@ -107,7 +112,6 @@ COMITY_API int comity_thread_discard(comity_thread_t *thread);
  * without a scheduler or with a pool that is not one of its own, and ENOTSUP: the scheduler takes none, then nothing
  * has happened; the errors of comity_pool_push: then launch_under's thread stands as before. comity_thread_launch
  * itself launches under the caller's scheduler, wherever it was prepared. */
-struct comity_scheduler;
 struct comity_pool;
 COMITY_API int comity_thread_create_under(struct comity_scheduler *scheduler, struct comity_pool *pool,
                                           comity_thread_t **thread, const comity_thread_attr_t *attr,

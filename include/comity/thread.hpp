@@ -21,6 +21,8 @@
 #include <type_traits>
 #include <utility>
 
+extern "C" COMITY_API comity_scheduler *comity_scheduler_self(void); // comity/scheduler.h
+
 namespace comity {
 
 enum class technique : unsigned char {
@@ -47,7 +49,7 @@ constexpr bool needs_common_stack(technique t) noexcept { return t == technique:
 
 // For as long as it lives, the threads that the calling context and its threads create share one scheduler; its end
 // waits for all of them. Without one the first thread opens a scheduler and the last join ends it. To be destroyed in
-// the context that made it. May switch.
+// the context that made it, the newest first. May switch.
 class threads {
 public:
     static constexpr bool stateless = true; // the scheduler keeps nothing on its stack between two threads
@@ -55,10 +57,14 @@ public:
     // Throws std::bad_alloc.
     threads() {
         if (comity_threads_begin() != 0) throw std::bad_alloc();
+        mine_ = comity_scheduler_self();
     }
-    ~threads() { comity_threads_end(); }
+    ~threads() { comity_threads_end_of(mine_); }
     threads(const threads &) = delete;
     threads &operator=(const threads &) = delete;
+
+private:
+    const comity_scheduler *mine_ = nullptr;
 };
 
 // A thread that is joined by its destructor. An exception that leaves its function reaches whoever calls join().

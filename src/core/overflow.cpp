@@ -79,7 +79,13 @@ void find_whose(std::uintptr_t address, std::uintptr_t sp) noexcept {
 void report_null(std::uintptr_t address, const sys::interruption &at) noexcept {
     const std::uintptr_t largest_object = sys::page_size();
     if (address >= largest_object) return;
-    if (const sys::called_function call(at); *call.name())
+    const sys::called_function call(at);
+    if (call.is_comitys() && !*call.name())
+        sys::warn(
+            "a fault at address %p in Comity, in no call of the program's: a scheduler's callback or order has given "
+            "a unit or a context that is NULL, has ended, or was given twice",
+            reinterpret_cast<const void *>(address));
+    else if (call.is_comitys())
         sys::warn("%s: NULL was given for an object, or an object that is not initialised (a fault at address %p)",
                   call.name(), reinterpret_cast<const void *>(address));
 }

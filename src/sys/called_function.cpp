@@ -49,10 +49,11 @@ called_function::called_function(const char *otherwise) noexcept {
 called_function::called_function(const interruption &at) noexcept {
     const char *name = nullptr;
     name_[0] = 0;
-    if (!look_at(at.pc, name)) return;
+    is_comitys_ = look_at(at.pc, name);
+    if (!is_comitys_) return;
     frame_place rest;
     (void)visit_call_frames(at, visit_interrupted, &name, rest);
-    format_text(name_, sizeof name_, "%s", name ? name : "Comity");
+    format_text(name_, sizeof name_, "%s", name ? name : "");
 }
 
 } // namespace comity::sys

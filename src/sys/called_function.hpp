@@ -14,12 +14,14 @@ public:
     // Where it cannot be found the name is `otherwise`. Any thread, any stack; not in a signal handler. Takes the
     // dynamic linker's lock.
     explicit called_function(const char *otherwise) noexcept;
-    // In the handler of a fault: empty unless that is in Comity's code.
+    // In the handler of a fault. The name is empty where the program has called nothing: on a hart's own stack, say.
     explicit called_function(const interruption &at) noexcept;
     const char *name() const noexcept { return name_; }
+    bool is_comitys() const noexcept { return is_comitys_; } // the code of the fault
 
 private:
     char name_[64];
+    bool is_comitys_ = true;
 };
 
 } // namespace comity::sys

@@ -339,6 +339,20 @@ COMITY_HOT [[gnu::noinline]] int join_living(thread *t, void **result) noexcept 
     return now == end_word::ended ? 0 : EINVAL;
 }
 
+namespace {
+// The scheduler that the calling context has opened last and not ended.
+unit_scheduler *opened_here() noexcept {
+    (void)core::come_back();
+    carrier *k = core::current_carrier();
+    slot *w = k ? work_of(k) : nullptr;
+    const thread *t = k ? thread_of(k->current) : nullptr; // one of the scheduler's may run on the registrant's stack
+    if (!w || w->owner->registrant != k->current || w->owner->implicit || (t && t->owner == w->owner))
+        sys::fatal("comity_threads_end",
+                   "the caller's scheduler of threads was not opened by comity_threads_begin in this context");
+    return w->owner;
+}
+} // namespace
+
 } // namespace comity
 
 // ---- The C interface
@@ -349,15 +363,15 @@ extern "C" {
 
 int comity_threads_begin(void) { return open_default_scheduler() ? 0 : ENOMEM; }
 
-void comity_threads_end(void) {
-    (void)core::come_back();
-    carrier *k = core::current_carrier();
-    slot *w = k ? work_of(k) : nullptr;
-    const thread *t = k ? thread_of(k->current) : nullptr; // one of the scheduler's may run on the registrant's stack
-    if (!w || w->owner->registrant != k->current || w->owner->implicit || (t && t->owner == w->owner))
+void comity_threads_end(void) { end_default_scheduler(opened_here()); }
+
+void comity_threads_end_of(const comity_scheduler *scheduler) {
+    unit_scheduler *const newest = opened_here();
+    if (reinterpret_cast<const comity_scheduler *>(newest) != scheduler)
         sys::fatal("comity_threads_end",
-                   "the caller's scheduler of threads was not opened by comity_threads_begin in this context");
-    end_default_scheduler(w->owner);
+                   "a scheduler of threads (comity::threads) ends before one that the same context "
+                   "opened later; end the newest first");
+    end_default_scheduler(newest);
 }
 
 int comity_thread_prepare(comity_thread_t **out, const comity_thread_attr_t *attr, void *(*fn)(void *), void **data) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from by_reason import by_reason
 from suite import LANGUAGES
 from verdict import counts, expectations, failures, group, symbol_histogram
 
@@ -20,21 +21,12 @@ def _table(results: dict) -> list[str]:
     return lines
 
 
-def _by_reason(entries: list[tuple[str, str]]) -> list[str]:
-    """One line for each reason, with the tests it explains."""
-    reasons: dict[str, list[str]] = {}
-    for reason, name in entries:
-        reasons.setdefault(reason, []).append(name)
-    return [f"- {reason}: {len(names)}  \n  {', '.join(f'`{name}`' for name in names)}"
-            for reason, names in sorted(reasons.items(), key=lambda entry: -len(entry[1]))] or ["None."]
-
-
 def _failing(results: dict, known: expectations) -> list[str]:
     found = failures(results, known)
     explained = [(one["explained"], one["test"]) for one in found if one["explained"]]
     rest = [(f"{one['status']}: {one['why']}", one["test"]) for one in found if not one["explained"]]
-    return ["## Failures that are explained", "", *_by_reason(explained), "", "## Failures that are not explained", "",
-            *_by_reason(rest)]
+    return ["## Failures that are explained", "", *by_reason(explained), "", "## Failures that are not explained", "",
+            *by_reason(rest)]
 
 
 def _elsewhere(results: dict) -> list[str]:
@@ -44,10 +36,10 @@ def _elsewhere(results: dict) -> list[str]:
     skipped = [(result["skip"], name) for name, result in sorted(results.items()) if group(result) == "skip"]
     refused = [(result["compile"], name) for name, result in sorted(results.items())
                if group(result) == "compile" and result["compile"] != "pass"]
-    return ["## What fails on stock libgomp here", "", *_by_reason(stock), "",
-            "## What the suite itself rules out here", "", *_by_reason(out), "",
-            "## What could not be built", "", *_by_reason(skipped), "",
-            "## Compile-only tests that the compiler fails", "", *_by_reason(refused)]
+    return ["## What fails on stock libgomp here", "", *by_reason(stock), "",
+            "## What the suite itself rules out here", "", *by_reason(out), "",
+            "## What could not be built", "", *by_reason(skipped), "",
+            "## Compile-only tests that the compiler fails", "", *by_reason(refused)]
 
 
 def write(results: dict, known: expectations, setting: dict, folder: Path):

@@ -4,6 +4,7 @@ import unittest
 from pathlib import Path
 
 import source
+from by_reason import by_reason
 from directives import reader, test_case
 from execute import BINDING, _judge, execute
 from targets import target
@@ -149,6 +150,23 @@ class Source(unittest.TestCase):
     def test_without_a_mirror_debians_own_server_is_asked(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn("deb.debian.org", source.source_list(Path(folder))["mirrors.list"])
+
+
+class reasons(unittest.TestCase):
+    def test_names_stand_on_lines_that_can_be_read(self):
+        names = [f"c/examples-4/async_target-{number}.c" for number in range(40)]
+        lines = by_reason([("rare", "a"), *(("needs more", name) for name in names)])
+        self.assertLessEqual(max(map(len, lines)), 400)
+        self.assertEqual(lines[0], "- needs more: 40  ")
+        self.assertEqual(lines[-2:], ["- rare: 1  ", "  `a`"])
+
+    def test_no_name_is_lost_and_none_is_on_two_lines(self):
+        names = [f"pthread_attr_setinheritsched/{number}-2" for number in range(40)]
+        lines = by_reason([("why", name) for name in names])[1:]
+        self.assertEqual([name.strip("`") for line in lines for name in line.strip().rstrip(",").split(", ")], names)
+
+    def test_no_entries_are_told(self):
+        self.assertEqual(by_reason([]), ["None."])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import fnmatch
 import json
 from pathlib import Path
 
+from by_reason import by_reason
 from execute import LOUD
 
 
@@ -44,14 +45,6 @@ def counts(results: dict) -> dict:
     return table
 
 
-def _by_reason(entries: list[tuple[str, str]]) -> list[str]:
-    reasons: dict[str, list[str]] = {}
-    for reason, name in entries:
-        reasons.setdefault(reason, []).append(name)
-    return [f"- {reason}: {len(names)}  \n  {', '.join(f'`{name}`' for name in names)}"
-            for reason, names in sorted(reasons.items(), key=lambda entry: -len(entry[1]))] or ["None."]
-
-
 def write(results: dict, known: dict, setting: dict, folder: Path):
     folder.mkdir(parents=True, exist_ok=True)
     table, found = counts(results), failures(results, known)
@@ -69,12 +62,12 @@ def write(results: dict, known: dict, setting: dict, folder: Path):
             *(f"- {name}: {value}" for name, value in setting.items()), "",
             "| folder | run | pass on stock | pass on Comity | on both | unsupported |", "|---|---|---|---|---|---|", *rows, "",
             "## Failures that are explained", "",
-            *_by_reason([(one["explained"], one["test"]) for one in found if one["explained"]]), "",
+            *by_reason([(one["explained"], one["test"]) for one in found if one["explained"]]), "",
             "## Failures that are not explained", "",
-            *_by_reason([(f"{one['status']}: {one['why']}", one["test"]) for one in found if not one["explained"]]), "",
-            "## What fails on stock libomp here", "", *_by_reason(stock), "",
+            *by_reason([(f"{one['status']}: {one['why']}", one["test"]) for one in found if not one["explained"]]), "",
+            "## What fails on stock libomp here", "", *by_reason(stock), "",
             f"Of these pass on Comity: {', '.join(f'`{name}`' for name in better) or 'none'}.", "",
-            "## What the suite itself rules out here", "", *_by_reason(out)]
+            "## What the suite itself rules out here", "", *by_reason(out)]
     (folder / "conformance-kmp.md").write_text("\n".join(page) + "\n")
     compact = {name: {"unsupported": result["unsupported"]} if result.get("unsupported") else
                {key: result[key]["status"] for key in ("stock", "comity") if result.get(key)} for name, result in sorted(results.items())}

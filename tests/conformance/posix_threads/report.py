@@ -5,6 +5,8 @@ import fnmatch
 import json
 from pathlib import Path
 
+from by_reason import by_reason
+
 
 def explain(name: str, known: dict) -> str:
     """The reason for a failure, or nothing: by the test's entry (a pattern) in expected.json."""
@@ -49,14 +51,6 @@ def counts(results: dict) -> dict:
             "unsupported": len(results) - len(ran)}
 
 
-def _by_reason(entries: list[tuple[str, str]]) -> list[str]:
-    reasons: dict[str, list[str]] = {}
-    for reason, name in entries:
-        reasons.setdefault(reason, []).append(name)
-    return [f"- {reason}: {len(names)}  \n  {', '.join(f'`{name}`' for name in names)}"
-            for reason, names in sorted(reasons.items(), key=lambda entry: -len(entry[1]))] or ["None."]
-
-
 def write(results: dict, known: dict, setting: dict, title: str, target: str, file: Path):
     """`file`.md and `file`.json."""
     table, found = counts(results), failures(results, known)
@@ -71,11 +65,11 @@ def write(results: dict, known: dict, setting: dict, title: str, target: str, fi
             "|---|---|---|---|---|---|---|",
             f"| {' | '.join(str(number) for number in table.values())} |", "",
             "## Failures that are explained", "",
-            *_by_reason([(one["explained"], one["test"]) for one in found if one["explained"]]), "",
+            *by_reason([(one["explained"], one["test"]) for one in found if one["explained"]]), "",
             "## Failures that are not explained", "",
-            *_by_reason([(f"{one['status']}: {one['why']}", one["test"]) for one in found if not one["explained"]]), "",
-            "## What passes without a thread of Comity's", "", *_by_reason(without_witness(results)), "",
-            "## What fails on stock here", "", *_by_reason(stock), "", "## What is not run", "", *_by_reason(out)]
+            *by_reason([(f"{one['status']}: {one['why']}", one["test"]) for one in found if not one["explained"]]), "",
+            "## What passes without a thread of Comity's", "", *by_reason(without_witness(results)), "",
+            "## What fails on stock here", "", *by_reason(stock), "", "## What is not run", "", *by_reason(out)]
     file.with_suffix(".md").write_text("\n".join(page) + "\n")
     compact = {name: {"unsupported": result["unsupported"]} if result.get("unsupported") else
                {"stock": status(result, "stock"), "comity": status(result, "comity"), "threads": result["comity"]["threads"]}

@@ -281,35 +281,118 @@ std::string name_of(const testing::TestParamInfo<int> &p) {
 }
 INSTANTIATE_TEST_SUITE_P(by, numbers, testing::Values(0, 1, 2), name_of);
 
-int closed_by_handler = -1;
+// ---- A handler closes the number at which its own thread waits: that is over, as after any handler
 
-TEST(descriptors, that_a_handler_closes_end_its_own_threads_wait_as_any_handler_does) {
-    struct sigaction closes {
-    }, before{};
-    closes.sa_handler = [](int) { close(closed_by_handler); };
-    sigaction(SIGUSR1, &closes, &before);
-    for (const bool polls : {true, false}) {
-        int ends[2];
-        ASSERT_EQ(0, pipe(ends));
-        closed_by_handler = ends[0];
-        std::function<void()> wait = [&] {
-            char c = 0;
-            for (int i = 0; i < 2; ++i) EXPECT_EQ(1, read(ends[0], &c, 1));
-            pollfd p{ends[0], POLLIN, 0};
-            EXPECT_EQ(-1, polls ? poll(&p, 1, 10'000) : read(ends[0], &c, 1));
-            EXPECT_EQ(EINTR, errno);
+int closed_by_handler = -1, put_there_by_handler = -1;
+
+struct handled_wait {
+    const char *name;
+    bool has_waited; // there before: then it waits on the harts
+    int (*wait)(int fd);
+    bool is_epoll = false; // the number is that of one
+};
+
+int read_one(int fd) {
+    char c = 0;
+    return static_cast<int>(read(fd, &c, 1));
+}
+int poll_one(int fd) {
+    pollfd p{fd, POLLIN, 0};
+    return poll(&p, 1, 60'000);
+}
+int poll_two(int fd) {
+    pollfd p[]{{fd, POLLIN, 0}, {-1, POLLOUT, 0}};
+    return poll(p, 2, 60'000);
+}
+// More than wait on the harts.
+int poll_many(int fd) {
+    pollfd p[20];
+    for (pollfd &one : p) one = {fd, POLLIN, 0};
+    return poll(p, 20, 60'000);
+}
+int wait_at_epoll(int fd) {
+    epoll_event e{};
+    return epoll_wait(fd, &e, 1, 60'000);
+}
+
+class closed_by_its_handler : public testing::TestWithParam<handled_wait> {
+protected:
+    struct outcome {
+        int result, error;
+    };
+    // Of one wait, in which a handler closes the number, or puts another file there.
+    static outcome wait(bool restarts, bool puts, std::chrono::milliseconds time) {
+        const handled_wait &how = GetParam();
+        int ends[2], other[2];
+        EXPECT_EQ(0, pipe(ends));
+        EXPECT_EQ(0, pipe(other));
+        EXPECT_EQ(1, write(other[1], "o", 1));
+        const int epoll = how.is_epoll ? epoll_create1(0) : -1, fd = how.is_epoll ? epoll : ends[0];
+        epoll_event e{EPOLLIN, {.u32 = 0}};
+        if (how.is_epoll) epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &e);
+        closed_by_handler = fd;
+        put_there_by_handler = puts ? other[0] : -1;
+        struct sigaction closes {
+        }, before{};
+        closes.sa_flags = restarts ? SA_RESTART : 0;
+        closes.sa_handler = [](int) {
+            put_there_by_handler < 0 ? close(closed_by_handler) : dup2(put_there_by_handler, closed_by_handler);
         };
-        const pthread_t t = start(wait);
-        for (int i = 0; i < 2; ++i) {
+        sigaction(SIGUSR1, &closes, &before);
+        outcome o{};
+        std::atomic<int> waited{0};
+        std::function<void()> run = [&] {
+            for (int i = 0; i < 2 && how.has_waited; ++i, ++waited) EXPECT_EQ(1, read_one(fd));
+            waited = 2;
+            const int result = how.wait(fd);
+            o = {result, errno};
+            EXPECT_TRUE(!puts || result != -1 || read_one(fd) == 1);
+        };
+        const pthread_t t = start(run);
+        for (int i = 0; i < 2 && how.has_waited; ++i) {
             std::this_thread::sleep_for(20ms);
             EXPECT_EQ(1, write(ends[1], "x", 1));
         }
-        std::this_thread::sleep_for(100ms);
+        while (waited != 2) a_moment();
+        std::this_thread::sleep_for(time);
         pthread_kill(t, SIGUSR1);
         pthread_join(t, nullptr);
-        close(ends[1]);
+        sigaction(SIGUSR1, &before, nullptr);
+        for (const int one : {ends[1], other[0], other[1]}) close(one);
+        if (puts) close(fd);
+        if (how.is_epoll) close(ends[0]);
+        return o;
     }
-    sigaction(SIGUSR1, &before, nullptr);
+    // Nothing tells that a thread has come to its wait, and one that is late finds the number closed: then there is
+    // another round.
+    static void expect_interrupted(bool restarts, bool puts) {
+        outcome o{};
+        for (auto time = 30ms; time < 10s && !(o.result == -1 && o.error == EINTR); time *= 3)
+            o = wait(restarts, puts, time);
+        EXPECT_EQ(-1, o.result);
+        EXPECT_EQ(EINTR, o.error);
+    }
+};
+
+TEST_P(closed_by_its_handler, ends_with_eintr) { expect_interrupted(false, false); }
+
+TEST_P(closed_by_its_handler, ends_with_eintr_also_where_another_file_has_the_number) {
+    if (!GetParam().is_epoll) expect_interrupted(false, true);
 }
+
+TEST_P(closed_by_its_handler, that_lets_calls_begin_anew_finds_the_number_closed) {
+    if (GetParam().wait != read_one) return expect_interrupted(true, false); // no wait for events begins anew
+    const outcome o = wait(true, false, 30ms);
+    EXPECT_EQ(-1, o.result);
+    EXPECT_EQ(EBADF, o.error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    of, closed_by_its_handler,
+    testing::Values(handled_wait{"read", false, read_one}, handled_wait{"read_on_the_harts", true, read_one},
+                    handled_wait{"poll", false, poll_one}, handled_wait{"poll_on_the_harts", true, poll_one},
+                    handled_wait{"poll_of_output", false, poll_two}, handled_wait{"poll_of_many", false, poll_many},
+                    handled_wait{"epoll_wait", false, wait_at_epoll, true}),
+    [](const testing::TestParamInfo<handled_wait> &p) { return std::string(p.param.name); });
 
 } // namespace

@@ -4,6 +4,8 @@
 #include "comity/sync.hpp"
 
 #include <array>
+#include <csignal>
+#include <cstdint>
 #include <ctime>
 #include <thread>
 
@@ -330,4 +332,61 @@ TEST(bad_input, outside_a_scheduler_of_threads_is_not_permitted) {
 
 TEST(bad_input_death, notify_of_nothing_is_named) {
     EXPECT_DEATH(comity_scheduler_notify(nullptr), "comity_scheduler_notify");
+}
+
+// Nothing but that the line does not blame a call.
+TEST(bad_input_death, of_a_unit_that_is_none_is_no_calls_fault) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto give_none = [] {
+        comity_scheduler_functions_t order{};
+        order.push = [](void *, comity_unit_t *, comity_occasion_t) { return 0; };
+        order.pick = [](void *) { return reinterpret_cast<comity_unit_t *>(std::uintptr_t{64}); };
+        order.has_work = [](void *) { return 1; };
+        comity_scheduler_attr_t a{};
+        a.kind = COMITY_SCHEDULER_USER;
+        a.functions = &order;
+        comity_threads_begin_with(&a);
+        comity_thread_t *t = nullptr;
+        comity_thread_create(
+            &t, nullptr, [](void *p) { return p; }, nullptr);
+        comity_thread_join(t, nullptr);
+    };
+    EXPECT_EXIT(give_none(), testing::KilledBySignal(SIGSEGV), "in Comity, in no call of the program's");
+}
+
+// ---- Scopes end in the reverse order
+
+class scopes_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    static constexpr const char *named = "comity_threads_end: .* ends before one that the same context opened later";
+};
+
+TEST_F(scopes_death, of_threads_that_end_in_the_wrong_order) {
+    const auto end_older_first = [] {
+        auto *older = new comity::threads, *newer = new comity::threads;
+        delete older;
+        delete newer;
+    };
+    EXPECT_DEATH(end_older_first(), named);
+}
+
+TEST_F(scopes_death, of_an_order_that_end_in_the_wrong_order) {
+    const auto end_older_first = [] {
+        auto *older = new comity::scheduled_threads(comity::scheduler_kind::fifo);
+        auto *newer = new comity::threads;
+        delete older;
+        delete newer;
+    };
+    EXPECT_DEATH(end_older_first(), named);
+}
+
+TEST(scopes, end_after_their_order_was_replaced) {
+    comity::threads outer;
+    {
+        comity::threads inner;
+        comity::this_scheduler::replace(comity::scheduler_kind::lifo);
+    }
+    comity::thread t([] {});
+    t.join();
 }

@@ -49,7 +49,7 @@ bool has_events(int fd, short events) noexcept {
     int found = 0;
     do found = poll_in_kernel(&p, 1, &at_once);
     while (found == -1 && errno == EINTR); // a signal is pending, perhaps Comity's own
-    return found != 0;
+    return found != 0 && !(p.revents & POLLNVAL);
 }
 
 bool would_sleep(int fd, short events) noexcept {

@@ -1,13 +1,12 @@
-// New programs. They inherit the mask of the kernel's thread, which is open; so that thread gets the calling thread's
-// own mask for as long as the call takes.
+// New programs, in both preload objects: none of Comity's objects in LD_PRELOAD that cannot be loaded there.
+#include "personality/pthread/threads/exec.hpp"
 #include "core/spinlock.hpp"
-#include "personality/pthread/threads/own_mask.hpp"
+#include "personality/pthread/threads/object.hpp"
 #include "personality/pthread/threads/preloaded.hpp"
-#include "personality/pthread/threads/thread.hpp"
+#include "sys/signals.hpp"
 
 #include <climits>
 #include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -30,38 +29,6 @@ COMITY_NEXT_SYMBOL next<spawn_function> next_spawnp{"posix_spawnp"};
 COMITY_NEXT_SYMBOL next<int (*)(const char *)> next_system{"system"};
 COMITY_NEXT_SYMBOL next<std::FILE *(*)(const char *, const char *)> next_popen{"popen"};
 
-sigset_t mask_of(signal_set blocked) noexcept {
-    sigset_t s;
-    sigemptyset(&s);
-    std::memcpy(&s, &blocked, sizeof blocked);
-    return s;
-}
-
-template <class Call> auto with_own_mask(Call call) {
-    const own_mask here;
-    return call();
-}
-
-// While it lives, the process may become another program at any instant: what was sent before has been acted upon, and
-// what comes now the kernel acts upon.
-class becomes_another {
-public:
-    becomes_another() noexcept : is_ours_(is_any_claimed() && !in_vforked_child()) {
-        if (!is_ours_) return;
-        leave_defaults_to_kernel();
-        take_arrivals();
-        deliver_here();
-    }
-    ~becomes_another() {
-        if (is_ours_) take_defaults_again();
-    }
-    becomes_another(const becomes_another &) = delete;
-    becomes_another &operator=(const becomes_another &) = delete;
-
-private:
-    bool is_ours_;
-};
-
 // call(environment), without what the program there could not load. The copy is not from the heap: this may be the
 // child of a fork or a vfork.
 template <class Call> int with_loadable(const char *path, int file, char *const environment[], Call call) {
@@ -75,17 +42,9 @@ template <class Call> int with_loadable_in_path(const char *name, char *const en
     char room[PATH_MAX];
     return with_loadable(in_path(name, room, sizeof room), -1, environment, call);
 }
-// The same for a shell that the C library starts with the process' own environment, which has no use for them any more.
-void drop_what_shells_cannot_load() {
-    const preloads_for preloads("/bin/sh", -1, environ);
-    if (!preloads.are_changed()) return;
-    const char *left = preloads.value(static_cast<char *>(__builtin_alloca(preloads.bytes())));
-    left ? ::setenv("LD_PRELOAD", left, 1) : ::unsetenv("LD_PRELOAD");
-}
-
-template <class Call> auto replace_program(Call call) {
-    const becomes_another here;
-    return with_own_mask(call);
+// Makes the call by one of the object's two ways (exec.hpp).
+template <class Call> int made(int (*way)(int (*)(void *), void *), Call call) {
+    return way([](void *c) { return (*static_cast<Call *>(c))(); }, &call);
 }
 
 // The arguments of execl and its like, as a list.
@@ -163,13 +122,10 @@ private:
     pid_t id_;
 };
 
-// As the C library's system(), whose wait is no cancellation point for threads of ours.
-int run_in_shell(receiver &r, const char *command) {
-    test_cancel();
+} // namespace
+
+int run_in_shell(const char *command, char *const environment[], const sigset_t &own) {
     const interrupts_ignored here;
-    sigset_t own = mask_of(r.blocked.load(std::memory_order_relaxed)), meanwhile = own;
-    sigaddset(&meanwhile, SIGCHLD);
-    const mask_for_now masked(r, &meanwhile);
     const sigset_t interrupts = here.of_shell();
     posix_spawnattr_t a;
     posix_spawnattr_init(&a);
@@ -178,14 +134,46 @@ int run_in_shell(receiver &r, const char *command) {
     posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     const char *const list[] = {"sh", "-c", command, nullptr};
     pid_t id = 0;
-    const int error = next_spawn.get()(&id, "/bin/sh", nullptr, &a, const_cast<char *const *>(list), environ);
+    const int error = next_spawn.get()(&id, "/bin/sh", nullptr, &a, const_cast<char *const *>(list), environment);
     posix_spawnattr_destroy(&a);
     constexpr int cannot_run = 127 << 8;
     if (error != 0) return errno = error, cannot_run;
     return shell(id).wait();
 }
 
-} // namespace
+int run_in_shell_of_kernel(const char *command, char *const environment[]) {
+    if (environment == environ) return next_system.get()(command);
+    class without_ends_of_children {
+    public:
+        without_ends_of_children() noexcept : before_(sys::block_signals(std::uint64_t{1} << (SIGCHLD - 1))) {}
+        ~without_ends_of_children() { (void)sys::exchange_mask(before_); }
+        without_ends_of_children(const without_ends_of_children &) = delete;
+        without_ends_of_children &operator=(const without_ends_of_children &) = delete;
+        sigset_t own() const noexcept {
+            sigset_t s;
+            sigemptyset(&s);
+            std::memcpy(&s, &before_, sizeof before_);
+            return s;
+        }
+
+    private:
+        std::uint64_t before_;
+    };
+    const without_ends_of_children here;
+    return run_in_shell(command, environment, here.own());
+}
+
+// The C library keeps the stream and its child together, and starts that with the process' environment: which has no
+// use for what cannot be loaded any more. So it changes, once; another thread that reads it then may find either.
+std::FILE *open_shell_of_kernel(const char *command, const char *type) {
+    const preloads_for preloads("/bin/sh", -1, environ);
+    if (preloads.are_changed()) {
+        const char *left = preloads.value(static_cast<char *>(__builtin_alloca(preloads.bytes())));
+        left ? ::setenv("LD_PRELOAD", left, 1) : ::unsetenv("LD_PRELOAD");
+    }
+    return next_popen.get()(command, type);
+}
+
 } // namespace comity::posix
 
 using namespace comity::posix;
@@ -194,19 +182,19 @@ using namespace comity::posix;
 
 COMITY_INTERPOSED int execve(const char *path, char *const list[], char *const environment[]) noexcept {
     return with_loadable(path, -1, environment, [=](char *const *loadable) {
-        return replace_program([=] { return next_execve.get()(path, list, loadable); });
+        return made(replace_program, [=] { return next_execve.get()(path, list, loadable); });
     });
 }
 COMITY_INTERPOSED int execv(const char *path, char *const list[]) noexcept { return execve(path, list, environ); }
 COMITY_INTERPOSED int execvpe(const char *file, char *const list[], char *const environment[]) noexcept {
     return with_loadable_in_path(file, environment, [=](char *const *loadable) {
-        return replace_program([=] { return next_execvpe.get()(file, list, loadable); });
+        return made(replace_program, [=] { return next_execvpe.get()(file, list, loadable); });
     });
 }
 COMITY_INTERPOSED int execvp(const char *file, char *const list[]) noexcept { return execvpe(file, list, environ); }
 COMITY_INTERPOSED int fexecve(int fd, char *const list[], char *const environment[]) noexcept {
     return with_loadable(nullptr, fd, environment, [=](char *const *loadable) {
-        return replace_program([=] { return next_fexecve.get()(fd, list, loadable); });
+        return made(replace_program, [=] { return next_fexecve.get()(fd, list, loadable); });
     });
 }
 COMITY_INTERPOSED int execl(const char *path, const char *first, ...) noexcept {
@@ -235,24 +223,20 @@ COMITY_INTERPOSED int execle(const char *path, const char *first, ...) noexcept 
 COMITY_INTERPOSED int posix_spawn(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions,
                                   const posix_spawnattr_t *a, char *const list[], char *const environment[]) {
     return with_loadable(path, -1, environment, [=](char *const *loadable) {
-        return with_own_mask([=] { return next_spawn.get()(child, path, actions, a, list, loadable); });
+        return made(start_program, [=] { return next_spawn.get()(child, path, actions, a, list, loadable); });
     });
 }
 COMITY_INTERPOSED int posix_spawnp(pid_t *child, const char *file, const posix_spawn_file_actions_t *actions,
                                    const posix_spawnattr_t *a, char *const list[], char *const environment[]) {
     return with_loadable_in_path(file, environment, [=](char *const *loadable) {
-        return with_own_mask([=] { return next_spawnp.get()(child, file, actions, a, list, loadable); });
+        return made(start_program, [=] { return next_spawnp.get()(child, file, actions, a, list, loadable); });
     });
 }
 COMITY_INTERPOSED int system(const char *command) {
-    drop_what_shells_cannot_load();
-    receiver *r = receiver_here();
-    if (!r) return next_system.get()(command);
-    return command ? run_in_shell(*r, command) : run_in_shell(*r, "exit 0") == 0;
+    return with_loadable("/bin/sh", -1, environ, [=](char *const *loadable) {
+        return command ? run_in_shell(command, loadable) : run_in_shell("exit 0", loadable) == 0;
+    });
 }
-COMITY_INTERPOSED std::FILE *popen(const char *command, const char *type) {
-    drop_what_shells_cannot_load();
-    return with_own_mask([=] { return next_popen.get()(command, type); });
-}
+COMITY_INTERPOSED std::FILE *popen(const char *command, const char *type) { return open_shell(command, type); }
 
 // NOLINTEND(readability-inconsistent-declaration-parameter-name)

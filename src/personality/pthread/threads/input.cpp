@@ -276,7 +276,14 @@ void note_kind(int fd, kind_of kind, int error) noexcept {
     errno = error;
 }
 
+namespace {
+void note_closing() noexcept {
+    if (receiver *r = receiver_here()) ++r->numbers_closed;
+}
+} // namespace
+
 closing::closing(int fd) noexcept {
+    note_closing();
     is_comitys_ = core::is_for_watching(fd) && !in_vforked_child();
     d_ = is_comitys_ ? nullptr : core::known_descriptor(fd);
     if (!d_) return;
@@ -306,6 +313,7 @@ void closing::is_near(unsigned first, unsigned last) noexcept {
     constexpr unsigned most = INT_MAX - 1;
     const int end = static_cast<int>(std::min(last, most));
     if (first > most) return;
+    note_closing();
     for (int fd = core::next_known(static_cast<int>(first)); fd >= 0 && fd <= end; fd = core::next_known(fd + 1))
         if (core::known_descriptor(fd)->kind.load(std::memory_order_relaxed) != kind_of::unknown ||
             core::known_descriptor(fd)->waiters.load(std::memory_order_relaxed) != 0)

@@ -92,6 +92,7 @@ struct receivers_own {
     interruptible_call *call = nullptr;                     // which it makes
     left_by_jump *half_done = nullptr;                      // the innermost
     std::uint32_t handled = 0, handled_without_restart = 0; // so far
+    std::uint32_t numbers_closed = 0;                       // of descriptors, so far, handlers included
     stack_t alternate{nullptr, SS_DISABLE, 0};
 };
 

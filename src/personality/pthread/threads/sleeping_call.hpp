@@ -140,13 +140,15 @@ template <class Call, class Result> bool make(Call &call, Result &result, const 
     if (!r) return make_without_receiver(call, result, how), false;
     const auto ends = [&result] { return result = -1, errno = EINTR, false; };
     const std::uint32_t &handlers = how.after == after_handler::ends ? r->handled : r->handled_without_restart;
-    const std::uint32_t seen = handlers;
+    const std::uint32_t seen = handlers, closed = r->numbers_closed;
+    // A handler that has closed something may have closed what the call is about.
+    const auto goes_on = [&] { return r->numbers_closed == closed && is_there(call); };
     const int error_before = errno;
     std::optional<mask_for_now> masked;
     if (how.mask) masked.emplace(*r, how.mask);
     for (;; errno = error_before) { // who was interrupted for nothing has not been told of an error
         deliver_here();
-        if (handlers != seen && how.sleeps && !is_there(call)) return ends();
+        if (handlers != seen && how.sleeps && !goes_on()) return ends();
         const std::uint32_t before = r->handled, without_restart = r->handled_without_restart;
         bool cancelled = false;
         {
@@ -163,7 +165,7 @@ template <class Call, class Result> bool make(Call &call, Result &result, const 
         deliver_here();
         const bool has_moved = how.moving && how.moving->has_moved;
         const bool is_over = has_moved ? r->handled_without_restart != without_restart : r->handled != before;
-        if (is_over && !is_there(call)) return ends();
+        if (is_over && !goes_on()) return ends();
     }
 }
 
