@@ -11,6 +11,7 @@
 #include "core/runtime.hpp"
 #include "core/sched.hpp"
 #include "core/spinlock.hpp"
+#include "sys/c_library.hpp"
 #include "sys/call_frames.hpp"
 #include "sys/interruption.hpp"
 #include "sys/kernel_thread.hpp"
@@ -39,6 +40,11 @@ constexpr unsigned most_callers = 64;
 std::uintptr_t callers[most_callers]; // added to under protected_lock
 std::atomic<unsigned> caller_count{0};
 spinlock protected_lock;
+sys::address_range libraries_code[2]; // the C library's, and what the kernel puts into each process; set at the start
+
+bool is_librarys(std::uintptr_t pc) noexcept {
+    return libraries_code[0].contains(pc) || libraries_code[1].contains(pc);
+}
 
 // A loop is short, and stands at one depth of the stack.
 bool same_loop(const displacement &d, const sys::interruption &i) noexcept {
@@ -160,6 +166,21 @@ void give_up_dozing(carrier *k, context *c, const sys::interruption &i) noexcept
     c->self.is_moved = was_moved;
 }
 
+// Does it stand in the C library, which Comity's own code has called?
+bool is_called_by_comity(const sys::interruption &i) noexcept {
+    if (!is_librarys(i.pc)) return false;
+    bool by_comity = false;
+    sys::frame_place rest;
+    (void)sys::visit_call_frames(
+        i,
+        [](const sys::call_frame &f, void *argument) {
+            *static_cast<bool *>(argument) = is_protected_code(f.code);
+            return is_librarys(f.code);
+        },
+        &by_comity, rest);
+    return by_comity;
+}
+
 bool on_interruption(const sys::interruption &i) noexcept {
     context *c = current_context();
     if (!c || !c->on || sys::kernel_thread_id() != c->on->kernel_id) return false;
@@ -179,7 +200,9 @@ bool on_interruption(const sys::interruption &i) noexcept {
         const bool for_others = d.for_others;
         const time_slice slice{.of = d.slice_of, .overdue = d.is_overdue};
         d.step.store(state::none, std::memory_order_release); // release[displacement]: the watch may write them again
-        if (call.number >= 0 ? !sys::begin_anew(i, call) : !slice.of && !same_loop(d, i)) return true;
+        const bool is_loop = call.number < 0 && !slice.of;
+        if (call.number >= 0 ? !sys::begin_anew(i, call) : is_loop && !same_loop(d, i)) return true;
+        if (is_loop && is_called_by_comity(i)) return true;
         // Where it goes on it is entered into lists whose locks a fork holds.
         const bool leaves = may_leave(k, c, i, for_others, slice) && enter_fork_gate();
         const bool lends = for_others && !slice.of && can_lend(k, c) && !is_in_handler_amid_comity(c, i);
@@ -207,7 +230,11 @@ bool on_interruption(const sys::interruption &i) noexcept {
     }
 }
 
-bool start_interrupting() noexcept { return can_promote() && sys::take_interruptions(on_interruption); }
+bool start_interrupting() noexcept {
+    libraries_code[0] = sys::object_around(sys::find_in_c_library("sched_yield"));
+    libraries_code[1] = sys::kernels_object();
+    return can_promote() && sys::take_interruptions(on_interruption);
+}
 
 // The thread runs: it is asked where, and then told to go if that is in the program's code.
 void interrupt_running(carrier *k, bool for_others) noexcept {

@@ -130,6 +130,10 @@ address_range object_around(const void *address) noexcept {
     return found;
 }
 
+address_range kernels_object() noexcept {
+    return object_around(reinterpret_cast<const void *>(::getauxval(AT_SYSINFO_EHDR)));
+}
+
 bool has_note_by(const char *owner, const void *address) noexcept {
     bool found = false;
     with_object_around(address, [&](const dl_phdr_info &object) {

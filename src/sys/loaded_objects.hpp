@@ -26,6 +26,8 @@ int visit_headers(int (*visit)(dl_phdr_info *, std::size_t, void *), void *argum
 // What the object that contains this address takes of the address space; empty: none does. Takes the dynamic linker's
 // lock for a moment.
 COMITY_SHARED address_range object_around(const void *address) noexcept;
+// The one that the kernel puts into each process (vdso); empty: there is none.
+COMITY_SHARED address_range kernels_object() noexcept;
 
 // Does the object that contains this address carry a note by this owner (Go's compiler leaves one by "Go")? Takes the
 // dynamic linker's lock for a moment.
