@@ -188,6 +188,7 @@ __attribute__((destructor)) void tell_of_no_use() {
 
 // From the beginning: handlers that are made by the start itself would be missing at a fork that comes in its middle.
 __attribute__((constructor)) void watch_forks() {
+    hold_timers_in_forks(); // what a handler of others' waits for may have a deadline
     if (!has_fork_handlers) has_fork_handlers = sys::at_fork(before_fork, parent_after_fork, child_after_fork);
 }
 

@@ -182,8 +182,6 @@ void child_after_fork() noexcept {
     lock.unlock();
     state.store(thread_state::none, std::memory_order_relaxed);
     is_to_end.store(false, std::memory_order_relaxed);
-    if (!is_started_again.load(std::memory_order_relaxed))
-        start_again(); // the first deadline came after the fork's begin
 }
 
 constexpr const char *no_memory = "no memory to prepare for fork: in a child process nothing wakes at its deadline";
@@ -249,9 +247,10 @@ void start_timers_again() noexcept { start_again(); }
 
 bool is_armed_in_child(const timer &t) noexcept { return is_held.load(std::memory_order_relaxed) && t.queued; }
 
-// The lock may be another thread's, and the heap half changed, when the fork has begun before there was a deadline.
+// Without memory for the handlers the lock may be another thread's, and the heap half changed.
 void timers_after_fork() noexcept {
-    if (is_held.load(std::memory_order_relaxed)) return;
+    const bool is_first_in_fork = !is_started_again.load(std::memory_order_relaxed); // its handlers are not called
+    if (is_held.load(std::memory_order_relaxed)) return is_first_in_fork ? start_again() : void();
     new (&lock) spinlock;
     new (&heap) timer_heap;
     sleeps_until = awake;

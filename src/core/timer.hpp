@@ -44,9 +44,9 @@ private:
 // is to be had that could wait for it, and nothing happened. Any thread; never switches.
 [[nodiscard]] COMITY_SHARED bool arm(timer &t) noexcept;
 
-// A fork holds the timers' lock from now on, inside of what handlers do that are registered later. Else from the first
-// deadline on. Any thread.
-COMITY_SHARED void hold_timers_in_forks() noexcept;
+// A fork holds the timers' lock from now on, inside of what handlers do that are registered later: those may wait for
+// threads that arm a timer. Any thread.
+void hold_timers_in_forks() noexcept;
 
 // The timers' thread, which is there, ends, until a deadline is set or it is started again for those that there are.
 // One caller at a time.

@@ -7,7 +7,6 @@
 #include "core/own_code.hpp"
 #include "core/runtime.hpp"
 #include "core/spinlock.hpp"
-#include "core/timer.hpp"
 #include "personality/pthread/threads/faults.hpp"
 #include "personality/pthread/threads/thread.hpp"
 #include "sys/call_frames.hpp"
@@ -276,7 +275,6 @@ void child_after_fork() noexcept {
 }
 
 __attribute__((constructor(handlers_of_signals))) void stay_out_of_forks() noexcept {
-    core::hold_timers_in_forks();
     if (!sys::at_fork(before_fork, parent_after_fork, child_after_fork))
         sys::warn("no memory to prepare for fork: a child process must not use signals");
 }
