@@ -90,7 +90,7 @@ std::int64_t thread_cpu_ns(int id) noexcept;
 bool is_runnable(int id) noexcept;
 
 // Sends a signal to a thread of this process, as tgkill. Any thread.
-void signal_kernel_thread(int id, int signal) noexcept;
+COMITY_SHARED void signal_kernel_thread(int id, int signal) noexcept;
 
 // How many kernel threads the process has, whoever made them; 0 where /proc does not say. Any thread.
 unsigned number_of_kernel_threads() noexcept;

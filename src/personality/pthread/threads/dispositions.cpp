@@ -346,7 +346,7 @@ bool acts_by_default(int signal) noexcept {
 void act_by_default(int signal) noexcept {
     if (ignored_by_default(signal)) return;
     if (stops_by_default(signal)) {
-        ::syscall(SYS_kill, ::getpid(), SIGSTOP);
+        sys::signal_kernel_thread(sys::kernel_thread_id(), SIGSTOP); // the process stops
         return;
     }
     struct sigaction usual {};

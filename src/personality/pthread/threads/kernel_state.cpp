@@ -22,6 +22,7 @@
 #include <sys/fsuid.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@ COMITY_NEXT_SYMBOL next<int (*)(pid_t, const sched_param *)> next_setparam{"sche
 COMITY_NEXT_SYMBOL next<int (*)(pid_t, std::size_t, const cpu_set_t *)> next_setaffinity{"sched_setaffinity"};
 COMITY_NEXT_SYMBOL next<int (*)(void *, const void *)> next_capset{"capset"};
 COMITY_NEXT_SYMBOL next<int (*)(unsigned long)> next_personality{"personality"};
+COMITY_NEXT_SYMBOL next<long (*)(int, long, long, long)> next_ptrace{"ptrace"};
 COMITY_NEXT_SYMBOL next<int (*)(int)> next_unshare{"unshare"};
 COMITY_NEXT_SYMBOL next<int (*)(int, int)> next_setns{"setns"};
 COMITY_NEXT_SYMBOL next<int (*)(uid_t)> next_setfsuid{"setfsuid"};
@@ -49,6 +51,15 @@ COMITY_NEXT_SYMBOL next<system_call> next_system_call{"syscall"};
 bool names_first(long id) noexcept { return id == sys::process_id() && is_beside_first(); }
 bool is_caller(long id) noexcept {
     return id == 0 || (!names_first(id) && (id == sys::kernel_thread_id() || id == ::gettid()));
+}
+
+// Who traces is a kernel thread.
+bool traces(const call_arguments &a) noexcept { return static_cast<int>(a[0]) != PTRACE_TRACEME; }
+
+// Numbers of a ring's descriptors that are the calling thread's own.
+bool registers_own(const call_arguments &a) noexcept {
+    constexpr unsigned rings = 20; // IORING_REGISTER_RING_FDS, which older headers lack
+    return static_cast<unsigned>(a[1]) == rings;
 }
 
 // Where the calling thread ran before it bound itself.
@@ -177,7 +188,9 @@ constexpr known_call known_calls[] = {
     {SYS_request_key, kinds::other,
      [](const call_arguments &a) noexcept { return static_cast<int>(a[3]) == thread_keyring; }},
     {SYS_io_uring_setup, kinds::other, has_one_issuer},
+    {SYS_io_uring_register, kinds::other, registers_own},
     {SYS_perf_event_open, kinds::other, nullptr, 1}, // what it counts
+    {SYS_ptrace, kinds::other, traces},
     {SYS_setfsuid, kinds::other, is_given},
     {SYS_setfsgid, kinds::other, is_given},
     // The C library's functions of these names are for all threads.
@@ -350,6 +363,12 @@ COMITY_INTERPOSED int capset(void *header, const void *data) noexcept {
 }
 COMITY_INTERPOSED int personality(unsigned long persona) noexcept {
     return change_by_call(SYS_personality, next_personality.get(), persona);
+}
+// The C library hands as many words on as a request has, and reads what it asks for itself.
+COMITY_INTERPOSED long comity_ptrace(int request, long id, long address, long data) noexcept asm("ptrace");
+long comity_ptrace(int request, long id, long address, long data) noexcept {
+    call_arguments words{request, id, address, data};
+    return change_by_number<long>(SYS_ptrace, words, [&] { return next_ptrace.get()(request, id, address, data); });
 }
 COMITY_INTERPOSED int unshare(int flags) noexcept { return change_by_call(SYS_unshare, next_unshare.get(), flags); }
 COMITY_INTERPOSED int setns(int fd, int kind) noexcept { return change_by_call(SYS_setns, next_setns.get(), fd, kind); }
