@@ -412,6 +412,7 @@ void base_scheduler::look_for_sleepers() noexcept {
     sleepers_look.serve = [](timer *) noexcept {
         base().serve_from_sleepers();
         looks_for_sleepers.store(false, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_seq_cst); // seq_cst[demand]: a root in line sees it, or is seen
         base().look_for_sleepers();
     };
     if (!arm(sleepers_look)) looks_for_sleepers.store(false, std::memory_order_relaxed);

@@ -42,6 +42,8 @@ std::atomic<unsigned> caller_count{0};
 spinlock protected_lock;
 sys::address_range libraries_code[2]; // the C library's, and what the kernel puts into each process; set at the start
 
+sys::address_range calling_code; // see note_code_that_calls; set when it is loaded
+
 bool is_librarys(std::uintptr_t pc) noexcept {
     return libraries_code[0].contains(pc) || libraries_code[1].contains(pc);
 }
@@ -97,13 +99,43 @@ void leave_to_donor(context *c, void *argument) {
 // Between a handler of the program's and the code that asks; deeper ones are not looked for.
 constexpr unsigned frames_to_handler = 16;
 
-// Does a handler of the program's run there that has itself interrupted Comity's code? POSIX threads on harts have
-// none: their handlers are called where their own code stands.
+// The handlers of a POSIX thread on a hart are called where its own code stands.
+bool is_posix_thread(const context *c) noexcept {
+    return program_is_on_harts.load(std::memory_order_relaxed) && c && c->owner && c->owner->hooks &&
+           c->owner->hooks->units;
+}
+
+// What the innermost of Comity's functions there may have in hand.
+enum class amid_comity {
+    no,
+    in_call,
+    yes
+}; // in_call: it makes a call for the program, in which it has nothing in hand
+amid_comity how_amid_comity(const sys::interruption &at) noexcept {
+    if (is_protected_code(at.pc)) return amid_comity::yes;
+    amid_comity how = amid_comity::no;
+    sys::frame_place rest;
+    const sys::frames_end end = sys::visit_call_frames(
+        at,
+        [](const sys::call_frame &f, void *argument) {
+            if (!is_protected_code(f.code)) return true;
+            auto &to = *static_cast<amid_comity *>(argument);
+            if (calling_code.contains(f.code))
+                to = amid_comity::in_call;
+            else if (!is_caller_of_program(f.function))
+                to = amid_comity::yes;
+            return false;
+        },
+        &how, rest);
+    const bool is_unknown = end == sys::frames_end::not_known || end == sys::frames_end::unwinds;
+    return is_unknown ? amid_comity::yes : how;
+}
+
+// Does a handler of the program's run there that has itself interrupted Comity's code, which may hold a lock?
 bool is_in_handler_amid_comity(const context *c, const sys::interruption &i) noexcept {
-    const bool is_posix_thread =
-        program_is_on_harts.load(std::memory_order_relaxed) && c->owner && c->owner->hooks && c->owner->hooks->units;
     sys::interruption by{};
-    return !is_posix_thread && sys::find_handler(i, by, frames_to_handler) && stands_amid_comity(by);
+    return !is_posix_thread(c) && sys::find_handler(i, by, frames_to_handler) &&
+           how_amid_comity(by) == amid_comity::yes;
 }
 
 // In the handler.
@@ -127,10 +159,12 @@ bool can_lend(const carrier *k, const context *c) noexcept {
 void lend_hart(carrier *k, context *c) noexcept {
     if (!can_lend(k, c) || !enter_fork_gate()) return;
     sched *s = k->current_sched;
-    c->broken = true; // who called it may be resumed meanwhile
+    c->broken = true;  // who called it may be resumed meanwhile
+    k->settled = true; // for handlers of the program's that come meanwhile
     const bool is_lent = base().lend(k);
     leave_fork_gate();
     if (is_lent) base().take_back_lent(k, s);
+    k->settled = stays_in_handler;
 }
 
 // The context, which dozes with the hart, does not any more.
@@ -150,7 +184,8 @@ bool is_recalled(const carrier *k, const context *c) noexcept {
 }
 void give_up_dozing(carrier *k, context *c, const sys::interruption &i) noexcept {
     sched *s = k->current_sched;
-    if (is_in_handler_amid_comity(c, i) || end_doze(c, k->carried) == dozed::not_at_all) return;
+    if (is_in_handler_amid_comity(c, i)) return stop_dozing();
+    if (end_doze(c, k->carried) == dozed::not_at_all) return;
     if (s->reserve())
         base().content(s);
     else
@@ -208,7 +243,7 @@ bool on_interruption(const sys::interruption &i) noexcept {
         const bool lends = for_others && !slice.of && can_lend(k, c) && !is_in_handler_amid_comity(c, i);
         if (!leaves && !lends && call.number < 0) return true;
         leaving what{slice.of && slice.of == k->current_sched};
-        if (leaves) stop_dozing(); // the watch may have seen it in this very call before
+        if (leaves || lends) stop_dozing(); // the watch may have seen it in this very call before
         if (leaves || lends) sys::begin_move();
         const bool was_moved = std::exchange(c->self.is_moved, true);
         sys::open_signals(i);
@@ -517,28 +552,19 @@ bool go_without_hart() noexcept {
 
 __thread loop_of_looks own_loop;
 
-bool stands_amid_comity(const sys::interruption &at) noexcept {
-    if (is_protected_code(at.pc)) return true;
-    bool amid = false;
-    sys::frame_place rest;
-    const sys::frames_end end = sys::visit_call_frames(
-        at,
-        [](const sys::call_frame &f, void *argument) {
-            if (!is_protected_code(f.code)) return true;
-            *static_cast<bool *>(argument) = !is_caller_of_program(f.function);
-            return false;
-        },
-        &amid, rest);
-    return amid || end == sys::frames_end::not_known || end == sys::frames_end::unwinds;
+bool stands_amid_comity(const sys::interruption &at) noexcept { return how_amid_comity(at) != amid_comity::no; }
+
+bool is_in_handler_amid_comity() noexcept {
+    sys::interruption by{};
+    return current_context() && sys::find_handler(by, frames_to_handler) && stands_amid_comity(by);
 }
 
-// `frames`: between the handler and the caller; deeper ones are not looked for.
+// In such a handler where locks of Comity's may be held. `frames`: between it and the caller.
 static bool is_called_amid_comity(unsigned frames) noexcept {
     sys::interruption by{};
-    return sys::find_handler(by, frames) && stands_amid_comity(by);
+    return !is_posix_thread(current_context()) && sys::find_handler(by, frames) &&
+           how_amid_comity(by) == amid_comity::yes;
 }
-
-bool is_in_handler_amid_comity() noexcept { return current_context() && is_called_amid_comity(frames_to_handler); }
 
 static void stay() noexcept {
     if (carrier *k = current_carrier()) k->settled = true;
@@ -551,7 +577,7 @@ void stay_in_handler() noexcept {
 }
 
 bool fork_in_handler(int &child) noexcept {
-    if (!stays_in_handler && !is_in_handler_amid_comity()) return false;
+    if (!stays_in_handler && !is_called_amid_comity(frames_to_handler)) return false;
     if (!sys::fork_without_handlers(child)) return false;
     if (child != 0) return true;
     stay();
@@ -619,6 +645,8 @@ void note_caller_of_program(const void *function) noexcept {
     }
     protected_lock.unlock();
 }
+
+void note_code_that_calls(const void *address) noexcept { calling_code = sys::object_around(address); }
 
 void protect_code_at(const void *address) noexcept {
     const sys::address_range object = sys::object_around(address);

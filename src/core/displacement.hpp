@@ -45,6 +45,9 @@ COMITY_SHARED look_result look_after_homes(const look_order &order) noexcept;
 // The object that this address is in is part of Comity: a context is not displaced while it executes code there. Any
 // thread.
 COMITY_SHARED void protect_code_at(const void *address) noexcept;
+// Such an object whose functions stand before the C library's: where one of these makes such a call, Comity has nothing
+// in hand. One object; when it is loaded.
+COMITY_SHARED void note_code_that_calls(const void *address) noexcept;
 
 // Is this address in such an object? Any thread, also in a handler.
 COMITY_SHARED bool is_protected_code(std::uintptr_t pc) noexcept;

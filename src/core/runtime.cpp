@@ -47,7 +47,6 @@ constexpr std::size_t room_to_start = std::size_t{4} << 20; // bytes; most of it
 
 std::atomic<bool> started{false};
 sys::once first_use;
-__thread std::uint64_t mask_of_starter; // a thread's, before it starts
 // Held while Comity starts, and around a fork: no child finds it half started.
 spinlock starting;
 bool has_fork_handlers = false; // written when the library is loaded, or at the first start if that comes before
@@ -198,7 +197,7 @@ void start() {
     const sys::options &options = sys::get_options();
     const std::uint64_t t0 = sys::ticks();
     const std::int64_t n0 = sys::now_ns();
-    sys::set_programs_mask(mask_of_starter);
+    sys::set_programs_mask(sys::mask_around_once());
     (void)sys::get_cpp_library(); // here, where no fork comes in between: in the child it could not be loaded
     // Another library's constructor may have called before this one's have run.
     sys::prepare_fences();
@@ -241,8 +240,6 @@ void leave_schedulers_in_children(bool (*leaves)(const carrier *k) noexcept) noe
 
 void ensure_started() noexcept {
     if (started.load(std::memory_order_acquire)) return; // acquire[started]
-    const sys::signals_blocked meanwhile;
-    mask_of_starter = meanwhile.before();
     first_use.run(start);
 }
 
@@ -359,6 +356,7 @@ carrier *adopt_if_possible() noexcept {
         delete k;
         return nullptr;
     }
+    k->settled = stays_in_handler;
     k->adopted = true; // what the watch and the statistics read of a carrier that they find in the list
     k->native = native;
     init_carrier(k);

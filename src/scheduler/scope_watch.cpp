@@ -59,9 +59,10 @@ void look(core::timer *) noexcept {
         s->unpin();
     }
     if (over) return;
-    const bool is_one_hart = core::base().hart_count() == 1;
+    const bool is_one_hart = core::base().hart_count() == 1, left_waiting = waits;
     waits = is_one_hart && (waits || core::base().pressed());
     if (is_one_hart) (void)core::look_after_homes({core::watcher::scopes, looks_at_loop, waits});
+    if (!is_one_hart && left_waiting) core::base().serve_from_sleepers(); // a keeper may have come after it asked
     look_in(waits ? look_ns : idle_look_ns);
 }
 

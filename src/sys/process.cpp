@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "sys/c_library.hpp"
 #include "sys/signals.hpp"
@@ -30,12 +31,24 @@ constinit own_function<pid_t (*)()> own_fork{"_Fork"};
 
 } // namespace
 
+namespace {
+__thread const signals_blocked *outermost_once = nullptr;
+}
+
 void once::run_first(void (*function)()) noexcept {
     const signals_blocked meanwhile;
+    const signals_blocked *const outer = std::exchange(outermost_once, outermost_once ? outermost_once : &meanwhile);
+    run_with_signals(function);
+    outermost_once = outer;
+}
+
+void once::run_with_signals(void (*function)()) noexcept {
     const auto f = own_once.find();
     (f ? f : ::pthread_once)(&state_, function);
     is_done_.store(true, std::memory_order_release); // release[once]
 }
+
+std::uint64_t mask_around_once() noexcept { return outermost_once ? outermost_once->before() : blocked_signals(); }
 
 const char *environment_value(const char *name) noexcept {
     const std::size_t length = std::strlen(name);

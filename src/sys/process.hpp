@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 
@@ -19,12 +20,17 @@ public:
     void run(void (*function)()) noexcept {
         if (!is_done_.load(std::memory_order_acquire)) run_first(function); // acquire[once]
     }
+    // The same with the signals that the caller takes: for what calls the program's functions. Not in signal handlers.
+    COMITY_SHARED void run_with_signals(void (*function)()) noexcept;
 
 private:
     COMITY_SHARED void run_first(void (*function)()) noexcept;
     int state_ = 0; // written by the C library only
     std::atomic<bool> is_done_{false};
 };
+
+// The caller's mask of signals; where it runs a function once, that from before.
+COMITY_SHARED std::uint64_t mask_around_once() noexcept;
 
 // What `make` gives, made at the first call as by `once`, for ever: an expression without captures, for each of which
 // there is one. A local static would stay locked in the child of a fork in the middle of its making.

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "comity/version.h"
+#include "core/callbacks.hpp"
 #include "personality/openmp/check.hpp"
 #include "personality/openmp/environment.hpp"
 #include "personality/openmp/ompt/data.hpp"
@@ -164,7 +165,7 @@ void settle_search() noexcept {
 
 void find_tool() noexcept {
     static constinit sys::once settling;
-    settling.run(settle_search);
+    settling.run_with_signals(settle_search);
 }
 
 bool settle() noexcept {
@@ -177,7 +178,7 @@ bool settle() noexcept {
 void finalize() noexcept {
     // Nothing is reported any more but the ends. acq_rel[ompt-found]
     if (found.exchange(search::none, std::memory_order_acq_rel) != search::attached) return;
-    end_all_threads();
+    if (!core::stays_in_handler) end_all_threads(); // whose lock may be that of the interrupted code
     if (tool && tool->finalize) tool->finalize(&tool->data);
 }
 

@@ -144,7 +144,7 @@ void leave_handler_amid_comity(std::uintptr_t sp) noexcept {
     if (!is_amid_comity() || handler_amid_comity >= sp) return;
     handler_amid_comity = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst); // seq_cst[settled]
-    core::current_carrier()->settled = false;
+    core::current_carrier()->settled = core::stays_in_handler;
 }
 
 void take_arrivals() noexcept {

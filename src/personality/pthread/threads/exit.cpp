@@ -12,12 +12,17 @@ namespace {
 COMITY_NEXT_SYMBOL comity::posix::next<void (*)(int)> next_exit{"exit"};
 COMITY_NEXT_SYMBOL comity::posix::next<pid_t (*)()> next_fork{"fork"};
 
+__attribute__((constructor)) void note_calls() noexcept {
+    comity::core::note_code_that_calls(reinterpret_cast<const void *>(&note_calls));
+}
+
 } // namespace
 
-COMITY_INTERPOSED void exit(int code) noexcept {
+// The header says that it throws nothing; its handlers may do, and may be cancelled.
+COMITY_INTERPOSED void comity_exit(int code) asm("exit");
+void comity_exit(int code) {
     comity::core::stay_in_handler();
     next_exit.get()(code);
-    __builtin_unreachable();
 }
 
 COMITY_INTERPOSED pid_t fork() noexcept {
