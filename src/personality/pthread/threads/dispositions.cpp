@@ -1,6 +1,7 @@
 // What is to be done with each signal; and the router, a kernel thread that finds a thread for what the kernel brings
 // to the process, and sees to it that whoever was sent something takes it.
 #include "core/alone.hpp"
+#include "core/callbacks.hpp"
 #include "core/carrier.hpp"
 #include "core/displacement.hpp"
 #include "core/spinlock.hpp"
