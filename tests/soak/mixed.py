@@ -18,8 +18,12 @@ import sys
 import tempfile
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench"))
+from harness import machine  # noqa: E402
+
 PATIENCE_S = 60
-GDB_COMMANDS = pathlib.Path(__file__).parents[2] / "tools/gdb/comity-gdb.py"
+GDB_COMMANDS = ROOT / "tools/gdb/comity-gdb.py"
 SETTINGS = {
     "OMP_WAIT_POLICY": ["active", "passive"],
     "OMP_NUM_THREADS": ["1", "2", "4", "2,2"],
@@ -170,7 +174,9 @@ def main():
         if how:
             failed += 1
             print("FAILED:", *(f"{k}={v}" for k, v in settings.items()), "LD_PRELOAD=" + ":".join(drop_ins), *command, "--", how, flush=True)
-    print(json.dumps({"runs": runs, "failed": failed, "stood_in_kernel": stood, "slowest_s": round(slowest, 1), "seed": asked.seed}))
+    where = {"commit": machine.commit(ROOT), "machine": machine.computer(), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
+    counts = {"runs": runs, "failed": failed, "stood_in_kernel": stood, "seconds": asked.seconds, "slowest_s": round(slowest, 1), "seed": asked.seed}
+    print(json.dumps(counts | where))
     return failed != 0 or runs == 0
 
 
