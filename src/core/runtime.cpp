@@ -23,6 +23,7 @@
 #include "sys/memory.hpp"
 #include "sys/message.hpp"
 #include "sys/options.hpp"
+#include "sys/own_memory.hpp"
 #include "sys/process.hpp"
 #include "sys/signals.hpp"
 #include "sys/thread_maker.hpp"
@@ -130,7 +131,7 @@ void before_fork() {
     input_before_fork();
     close_fork_gate();
     starting.lock();
-    if (!started.load(std::memory_order_relaxed)) return;
+    if (!started.load(std::memory_order_relaxed)) return sys::own_memory_before_fork(); // used before the start as well
     schedulers_around_fork(current_carrier(), fork_stage::before);
     carriers_lock.lock();
     contexts_before_fork();
@@ -142,6 +143,8 @@ void parent_after_fork() {
         contexts_after_fork();
         carriers_lock.unlock();
         schedulers_around_fork(current_carrier(), fork_stage::parent);
+    } else {
+        sys::own_memory_after_fork();
     }
     starting.unlock();
     open_fork_gate();
@@ -149,6 +152,7 @@ void parent_after_fork() {
 }
 void child_after_fork() {
     open_fork_gate_in_child();
+    if (!started.load(std::memory_order_relaxed)) sys::own_memory_after_fork();
     starting.unlock();
     sys::forget_thread_maker();
     timers_after_fork();
