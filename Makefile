@@ -43,6 +43,11 @@ test: build ## build, then run every test but those of speed
 	@echo '== test: $(BUILD)'
 	@ctest --preset $(PRESET) --parallel $(JOBS)
 
+.PHONY: test-one-hart
+test-one-hart: build ## the tests of parts and under load again, with one hart where they do not say how many
+	@echo '== test-one-hart: $(BUILD)'
+	@COMITY_HARTS=1 ctest --preset $(PRESET) --parallel $(JOBS) --label-regex 'unit|stress'
+
 .PHONY: test-fresh
 test-fresh: ## make demo and make test on a fresh Debian, made by debootstrap in build/fresh (as root)
 	@scripts/install-dependencies fresh

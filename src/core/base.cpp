@@ -392,7 +392,7 @@ void base_scheduler::request(sched *root) noexcept {
 namespace {
 
 constexpr std::int64_t sleepers_look_ns = 10'000'000;
-timer sleepers_look; // who sets `looks_for_sleepers` has it
+timer sleepers_look; // the thread that sets `looks_for_sleepers` has it
 std::atomic<bool> looks_for_sleepers{false};
 
 } // namespace
@@ -487,7 +487,7 @@ std::uint32_t base_scheduler::queue_up(carrier *k) noexcept {
     return ahead;
 }
 
-// The carrier, which stands in line, has one from now on; null: none is free, or somebody is giving it another one.
+// The carrier, which stands in line, has one from now on; null: none is free, or another thread is giving it one.
 hart *base_scheduler::claim_for(carrier *k) noexcept {
     hart *h = claim_idle();
     if (!h) h = take_kept(grace_us * ticks_per_us());

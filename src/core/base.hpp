@@ -183,7 +183,7 @@ private:
     std::atomic<bool> no_more_workers_{false};     // a kernel thread could not be made
     std::atomic<carrier *> spare_worker_{nullptr}; // of no hart yet; whoever takes it has it
     std::atomic<carrier *> relief_{nullptr};       // the same, which has carried the hart for one that had lent it
-    std::atomic<bool> is_lent_{false};             // the only hart; by who has it
+    std::atomic<bool> is_lent_{false};             // the only hart; written by its owner
     std::uint64_t taken_[words]{};                 // by take_all, whose caller's these are
 };
 

@@ -17,7 +17,7 @@ namespace {
 std::atomic<bool> counts{false}; // written under the lock of the carriers' list
 
 // What the way to a thread may cost it: a switch, a wait of the usual length, a sleep in the kernel and its end. What
-// is above is a hart's search for work, which is nobody's.
+// is above is a hart's search for work, for which no thread is charged.
 constexpr std::int64_t longest_way_ns = 25'000;
 // Where the last look was longer ago, what was used since is nobody's.
 constexpr std::int64_t longest_between_looks_ns = 200'000'000;

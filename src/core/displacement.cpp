@@ -147,7 +147,7 @@ bool may_leave(carrier *k, context *c, const sys::interruption &i, bool for_othe
     return s == slice.of && s->hooks->displaced(s, c, &i);
 }
 
-// A thread's function that stands on this kernel thread for good, with the only hart: somebody else may have that while
+// A thread's function that stands on this kernel thread for good, with the only hart: others may have that while
 // it stands in the handler. In schedulers of units, where a hart keeps nothing that a stop of the function would
 // change.
 bool can_lend(const carrier *k, const context *c) noexcept {
@@ -159,7 +159,7 @@ bool can_lend(const carrier *k, const context *c) noexcept {
 void lend_hart(carrier *k, context *c) noexcept {
     if (!can_lend(k, c) || !enter_fork_gate()) return;
     sched *s = k->current_sched;
-    c->broken = true;  // who called it may be resumed meanwhile
+    c->broken = true;  // its caller may be resumed meanwhile
     k->settled = true; // for handlers of the program's that come meanwhile
     const bool is_lent = base().lend(k);
     leave_fork_gate();

@@ -84,7 +84,7 @@ timer_heap heap;                    // under lock
 std::int64_t sleeps_until = awake;  // under lock
 std::atomic<std::uint32_t> bell{0}; // rung for an earlier deadline than that; written under lock
 
-// What a timer's owner does there is nobody's CPU time; the mark stays as far behind as it was.
+// What a timer's owner does there is no thread's CPU time; the mark stays as far behind as it was.
 void serve_longer(timer *first, std::int64_t &mark) noexcept {
     if (!first) return;
     const std::int64_t before = cpu_since(mark);

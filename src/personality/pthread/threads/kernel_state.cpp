@@ -53,7 +53,7 @@ bool is_caller(long id) noexcept {
     return id == 0 || (!names_first(id) && (id == sys::kernel_thread_id() || id == ::gettid()));
 }
 
-// Who traces is a kernel thread.
+// To the kernel the tracer is a kernel thread.
 bool traces(const call_arguments &a) noexcept { return static_cast<int>(a[0]) != PTRACE_TRACEME; }
 
 // Numbers of a ring's descriptors that are the calling thread's own.
