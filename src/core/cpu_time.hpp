@@ -28,7 +28,7 @@ COMITY_SHARED std::int64_t cpu_ns_of_kernel_thread(int id) noexcept;
 void sample_cpu(carrier *k, std::int64_t now) noexcept;
 // At a switch from one TLS block to another, if there is something to count.
 void charge_cpu(carrier *k, context *from, context *to) noexcept;
-// The calling kernel thread, Comity's own, is about to make these contexts ready, which nobody else may resume: they
+// The calling kernel thread, Comity's own, is about to make these contexts ready, which no other thread may resume: they
 // share what it has used since `mark`. A mark begins at no_cpu_mark.
 constexpr std::int64_t no_cpu_mark = -1;
 void charge_wakes(context *first, std::int64_t &mark) noexcept;

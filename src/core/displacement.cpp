@@ -105,12 +105,9 @@ bool is_posix_thread(const context *c) noexcept {
            c->owner->hooks->units;
 }
 
-// What the innermost of Comity's functions there may have in hand.
-enum class amid_comity {
-    no,
-    in_call,
-    yes
-}; // in_call: it makes a call for the program, in which it has nothing in hand
+// May the innermost of Comity's functions there have something in hand? in_call: it makes a call for the program, in
+// which it has not.
+enum class amid_comity { no, in_call, yes };
 amid_comity how_amid_comity(const sys::interruption &at) noexcept {
     if (is_protected_code(at.pc)) return amid_comity::yes;
     amid_comity how = amid_comity::no;

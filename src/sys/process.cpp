@@ -32,7 +32,7 @@ constinit own_function<pid_t (*)()> own_fork{"_Fork"};
 } // namespace
 
 namespace {
-__thread const signals_blocked *outermost_once = nullptr;
+__thread const signals_blocked *outermost_once __attribute__((tls_model("initial-exec"))) = nullptr;
 }
 
 void once::run_first(void (*function)()) noexcept {

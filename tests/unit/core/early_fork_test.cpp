@@ -2,12 +2,12 @@
 #include "core/runtime.hpp"
 #include "sys/own_memory.hpp"
 
+#include "in_a_child.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 namespace {
 
@@ -24,16 +24,7 @@ TEST(fork, beside_a_thread_that_takes_own_memory_leaves_a_child_that_can_take_so
         while (!stop) take_and_free();
     });
     int bad = 0;
-    for (int i = 0; i < forks && bad == 0; ++i) {
-        const pid_t child = fork();
-        if (child == 0) {
-            alarm(20); // a hang ends by a signal
-            take_and_free();
-            _exit(0);
-        }
-        int status = -1;
-        bad += waitpid(child, &status, 0) != child || status != 0;
-    }
+    for (int i = 0; i < forks && bad == 0; ++i) bad += !in_a_child(take_and_free);
     stop = true;
     takes.join();
     EXPECT_EQ(bad, 0);

@@ -3,6 +3,7 @@
 #include "comity/thread.hpp"
 
 #include "../sanitizers.hpp"
+#include "in_a_child.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,18 +16,6 @@
 #include <unistd.h>
 
 namespace {
-
-// Runs f in a child of this process; true when it ended well, and soon.
-template <class F> bool in_a_child(F f) {
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(30); // a hang ends by a signal
-        f();
-        _exit(0);
-    }
-    int status = -1;
-    return waitpid(child, &status, 0) == child && status == 0;
-}
 
 void use_comity() {
     const comity::threads scope;
